@@ -1,8 +1,8 @@
 /*
  * declare.c - declarations of PTX: registers, parameters, variables with their initializers, and the scopes of names.
  *
- * Global and constant variables get their memory here, shared ones their offset. Initializers may name variables that follow;
- * ptx_relocate fills in their addresses when the whole text is parsed.
+ * Global and constant variables get their memory here, shared ones their offset. Initializers may name variables that follow, and
+ * those of other units; ptx_relocate fills in their addresses when all units are parsed and joined.
  */
 #include <string.h>
 
@@ -85,7 +85,7 @@ static void put_address(struct ptx *p, struct fill *f)
     int64_t add = ptx_accept(p, '+') ? ptx_number(p) : 0;
     if (f->type.width != 8)
         ptx_fail(p, "the address of %s in %u bytes", name, f->type.width);
-    *zc_push(p->m, p->relocs) = (struct ptx_reloc){f->at, name, add};
+    *zc_push(p->m, p->relocs) = (struct ptx_reloc){f->at, p->line, p->unit, ZC_NONE, name, add};
     put(p, f, 0);
 }
 
@@ -106,14 +106,29 @@ static void initializer(struct ptx *p, struct fill *f)
     }
 }
 
+void ptx_end_unit(struct ptx *p)
+{
+    for (uint32_t k = p->relocs.n; k-- > 0 && p->relocs.v[k].unit == p->unit;) {
+        struct ptx_reloc *r = &p->relocs.v[k];
+        uint32_t nth;
+        struct ptx_var *v = ptx_find(p, r->name, &nth);
+        p->line = r->line;
+        if (!v || !ptx_is_memory(v))
+            ptx_fail(p, "an initializer needs the address of %s, which is no variable of this module", r->name);
+        r->var = (uint32_t)(v - p->vars.v);
+    }
+    p->scope.n = 0;
+}
+
 void ptx_relocate(struct ptx *p)
 {
     for (uint32_t k = 0; k < p->relocs.n; k++) {
         struct ptx_reloc *r = &p->relocs.v[k];
-        uint32_t nth;
-        struct ptx_var *v = ptx_find(p, r->name, &nth);
-        if (!v || (v->space != SPACE_GLOBAL && v->space != SPACE_CONST) || v->external)
-            ptx_fail(p, "an initializer needs the address of %s, which is no variable of this module", r->name);
+        const struct ptx_var *v = &p->vars.v[r->var];
+        p->unit = r->unit;
+        p->line = r->line;
+        if (v->linkage == LINK_EXTERN)
+            ptx_fail(p, "an initializer needs the address of %s, which is not defined", r->name);
         uint64_t a = v->at + (uint64_t)r->add;
         memcpy(r->at, &a, sizeof a);
     }
@@ -152,7 +167,7 @@ static void memory(struct ptx *p, struct ptx_var *v, struct ptx_type t, bool man
         if (m->local_bytes > SHARED_MAX)
             ptx_fail(p, "more than %d bytes of shared memory", SHARED_MAX);
     }
-    if ((v->space == SPACE_GLOBAL || v->space == SPACE_CONST) && !v->external) {
+    if (ptx_is_memory(v) && v->linkage != LINK_EXTERN) {
         struct zc_global *g = zc_push(m, m->globals);
         uint8_t *at = managed ? managed_memory(m, v->size) : zc_keep(m, v->size ? v->size : 1);
         *g = (struct zc_global){.mem = at, .size = v->size, .managed = managed};
@@ -207,11 +222,10 @@ static uint64_t dimensions(struct ptx *p, bool *open)
     return n;
 }
 
-static struct ptx_var *named(struct ptx *p, uint8_t space, bool external, struct ptx_type t, unsigned vector, uint64_t align,
-                             bool managed)
+static struct ptx_var *named(struct ptx *p, uint8_t space, struct ptx_type t, unsigned vector, uint64_t align, bool managed)
 {
-    struct ptx_var v = {.space = space, .external = external, .visible = p->visible, .slot = ZC_NONE};
-    bool open = false;
+    struct ptx_var v = {.space = space, .linkage = p->linkage, .unit = p->unit, .slot = ZC_NONE};
+    bool open = false, external = p->linkage == LINK_EXTERN;
     p->line = p->tok.line;
     v.name = ptx_name(p, "a name");
     if (ptx_accept(p, '<')) {
@@ -233,16 +247,16 @@ static struct ptx_var *named(struct ptx *p, uint8_t space, bool external, struct
     return kept;
 }
 
-struct ptx_var *ptx_variable(struct ptx *p, uint8_t space, bool external)
+struct ptx_var *ptx_variable(struct ptx *p, uint8_t space)
 {
     struct ptx_type t = {0};
     uint64_t align = 1;
     bool managed = false;
     unsigned vector = attributes(p, &t, &align, &managed);
-    return named(p, space, external, t, vector, align, managed);
+    return named(p, space, t, vector, align, managed);
 }
 
-void ptx_variables(struct ptx *p, uint8_t space, bool external)
+void ptx_variables(struct ptx *p, uint8_t space)
 {
     struct ptx_type t = {0};
     uint64_t align = 1;
@@ -250,7 +264,7 @@ void ptx_variables(struct ptx *p, uint8_t space, bool external)
     bool managed = false;
     unsigned vector = attributes(p, &t, &align, &managed);
     do
-        named(p, space, external, t, vector, align, managed);
+        named(p, space, t, vector, align, managed);
     while (ptx_accept(p, ','));
     ptx_expect(p, ';');
 }

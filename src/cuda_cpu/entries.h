@@ -1,14 +1,14 @@
 /*
- * entries.h - the calls of the CUDA driver API that this library has: those that cuda_driver.h lists, and more. Every call has
- * a body in context.c, memory.c, virtual.c, stream.c, kernel.c or driver.c: one without fails to link.
+ * entries.h - the calls of the CUDA driver API that this library has: those that cuda_driver.h and link_calls.h list, and more. Every call has
+ * a body in one of the files in the upper rows of README.md's map: one without fails to link.
  */
 #ifndef CC_ENTRIES_H
 #define CC_ENTRIES_H
 
+#include "cuda_cpu/link_calls.h"
 #include "device/cuda_driver.h"
 
 typedef void (*CUhostFn)(void *arg);
-typedef struct CUlinkState_st *CUlinkState;
 typedef struct {
     char bytes[16];
 } CUuuid;
@@ -29,12 +29,6 @@ typedef struct {
     X(cuMemcpyDtoDAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                           \
     X(cuMemcpyHtoDAsync, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))                           \
     X(cuMemcpyDtoHAsync, (void *to, CUdeviceptr from, size_t bytes, CUstream stream))                                 \
-    X(cuLinkCreate, (unsigned n, CUjit_option *option, void **value, CUlinkState *state))                             \
-    X(cuLinkAddData, (CUlinkState state, int type, void *data, size_t bytes, const char *name, unsigned n,            \
-                      CUjit_option *option, void **value))                                                            \
-    X(cuLinkAddFile, (CUlinkState state, int type, const char *path, unsigned n, CUjit_option *option, void **value)) \
-    X(cuLinkComplete, (CUlinkState state, void **image, size_t *bytes))                                               \
-    X(cuLinkDestroy, (CUlinkState state))                                                                             \
     X(cuCtxSynchronize, (void))                                                                                       \
     X(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))                                            \
     X(cuLaunchHostFunc, (CUstream stream, CUhostFn fn, void *arg))                                                    \
@@ -65,6 +59,7 @@ CUDA_CALLS_VIRTUAL(CC_DECLARE_CALL)
 CUDA_CALLS_SINCE_12_4(CC_DECLARE_CALL)
 CUDA_CALLS_CPU(CC_DECLARE_CALL)
 CC_MORE_CALLS(CC_DECLARE_CALL)
+CC_LINK_CALLS(CC_DECLARE_CALL)
 #undef CC_DECLARE_CALL
 
 enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_POINTER_ATTRIBUTE_IS_MANAGED = 8 };

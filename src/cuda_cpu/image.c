@@ -1,4 +1,4 @@
-/* image.c - builds a module from PTX text: the passes, their memory, the table of variables. */
+/* image.c - builds a module from PTX texts: the passes, their memory, the table of variables. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,19 +9,26 @@
 
 enum { WARP = 32 };
 
-static bool is_built(struct ptx *p, struct cc_image *image)
+static bool is_lowered(struct ptx *p)
+{
+    if (setjmp(p->m->give_up))
+        return false;
+    ptx_parse(p);
+    ptx_lower(p);
+    return true;
+}
+
+static bool is_finished(struct ptx *p, struct cc_image *image)
 {
     struct zc_module *m = p->m;
     if (setjmp(m->give_up))
         return false;
-    ptx_parse(p);
-    ptx_lower(p);
     if (zc_config.native)
         zc_native(m);
     image->symbol = zc_keep(m, (p->vars.n + 1) * sizeof *image->symbol);
     for (uint32_t k = 0; k < p->vars.n; k++) {
         const struct ptx_var *v = &p->vars.v[k];
-        if ((v->space == SPACE_GLOBAL || v->space == SPACE_CONST) && !v->external && (zc_config.locals || v->visible))
+        if (ptx_is_memory(v) && !v->joined && v->linkage != LINK_EXTERN && (zc_config.locals || v->linkage))
             image->symbol[image->symbols++] = (struct cc_symbol){v->name, (void *)(uintptr_t)v->at, v->size};
     }
     return true;
@@ -46,7 +53,8 @@ static void forget(struct ptx *p)
     free(p);
 }
 
-struct cc_image *cc_image_build(const char *text, size_t n, char **log)
+/* finish: make it ready to run. NULL: *log has the reason, or there was no memory. */
+static struct cc_image *build(const struct cc_unit *units, uint32_t n, bool finish, char **log)
 {
     *log = NULL;
     struct cc_image *image = calloc(1, sizeof *image);
@@ -61,10 +69,9 @@ struct cc_image *cc_image_build(const char *text, size_t n, char **log)
     m->subgroup = WARP;
     m->warps = true;
     p->m = image->m = m;
-    p->at = text;
-    p->end = text + n;
-    p->line = 1;
-    bool built = is_built(p, image);
+    p->units = units;
+    p->nunits = n;
+    bool built = is_lowered(p) && (!finish || is_finished(p, image));
     forget(p);
     if (built)
         return image;
@@ -72,6 +79,19 @@ struct cc_image *cc_image_build(const char *text, size_t n, char **log)
     m->log = NULL;
     cc_image_free(image);
     return NULL;
+}
+
+struct cc_image *cc_image_build(const struct cc_unit *units, uint32_t n, char **log)
+{
+    return build(units, n, true, log);
+}
+
+bool cc_image_links(const struct cc_unit *units, uint32_t n, char **log)
+{
+    struct cc_image *image = build(units, n, false, log);
+    if (image)
+        cc_image_free(image);
+    return image;
 }
 
 void cc_image_free(struct cc_image *image)

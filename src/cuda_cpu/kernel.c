@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "cuda_cpu/fatbin.h"
+#include "cuda_cpu/jit.h"
+#include "cuda_cpu/linked.h"
 #include "cuda_cpu/ptx.h"
 #include "cuda_cpu/stream.h"
 #include "ze_cpu/config.h"
@@ -26,28 +28,19 @@ enum { SHARED_MAX = 228 << 10 };
 
 /* ---- modules ---------------------------------------------------------------------------------------------------- */
 
-/* The log is the reason why the image cannot be loaded. */
-static CUresult load(CUmodule *out, const void *image, char *log, size_t room)
+/* Build the units. If they cannot be, the log has the reason. */
+static CUresult build(CUmodule *out, const struct cc_unit *units, uint32_t n, struct cc_jit_log *log)
 {
-    const char *why;
-    char *build_log = NULL;
-    size_t bytes;
-    char *text = cc_ptx_of(image, &bytes, &why);
-    if (!text) {
-        snprintf(log, room, "cuda_cpu: the image cannot run on the CPU: %s", why);
-        return CUDA_ERROR_INVALID_IMAGE;
-    }
+    char *why;
     struct CUmod_st *m = calloc(1, sizeof *m);
-    struct cc_image *built = m ? cc_image_build(text, bytes, &build_log) : NULL;
-    free(text);
+    struct cc_image *built = m ? cc_image_build(units, n, &why) : NULL;
     if (!built) {
-        snprintf(log, room, "cuda_cpu: %s", build_log ? build_log : "out of memory");
-        log[strcspn(log, "\n")] = 0;
-        free(build_log);
+        if (m)
+            cc_jit_refuse(log, why);
         free(m);
-        return CC_ERROR_INVALID_PTX;
+        return m ? CC_ERROR_INVALID_PTX : CUDA_ERROR_OUT_OF_MEMORY;
     }
-    uint32_t n = built->m->kernels.n;
+    n = built->m->kernels.n;
     m->image = built;
     m->functions = calloc(n + 1, sizeof *m->functions);
     for (uint32_t k = 0; m->functions && k < n; k++)
@@ -56,24 +49,34 @@ static CUresult load(CUmodule *out, const void *image, char *log, size_t room)
     return m->functions ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+static CUresult load(CUmodule *out, const void *image, struct cc_jit_log *log)
+{
+    const char *why;
+    uint32_t n;
+    if (cc_is_linked(image)) {
+        struct cc_unit *units = cc_linked_units(image, &n);
+        CUresult r = units ? build(out, units, n, log) : CUDA_ERROR_OUT_OF_MEMORY;
+        free(units);
+        return r;
+    }
+    struct cc_unit unit = {0};
+    char *text = cc_ptx_of(image, &unit.bytes, &why);
+    if (!text) {
+        cc_jit_say(log, "the image cannot run on the CPU: %s", why);
+        return CUDA_ERROR_INVALID_IMAGE;
+    }
+    unit.text = text;
+    CUresult r = build(out, &unit, 1, log);
+    free(text);
+    return r;
+}
+
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, CUjit_option *option, void **value)
 {
-    char own[700] = "", *log = own;
-    size_t room = sizeof own;
+    struct cc_jit_log log;
     CUresult r = cc_check_context();
-    for (unsigned k = 0; k < n; k++) {
-        if (option[k] == CU_JIT_ERROR_LOG_BUFFER)
-            log = value[k];
-        if (option[k] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
-            room = (size_t)(uintptr_t)value[k];
-    }
-    if (log == own)
-        room = sizeof own;
-    if (!r)
-        r = load(module, image, log, room);
-    if (r && log == own && own[0])
-        fprintf(stderr, "%s\n", own);
-    return r;
+    cc_jit_log(&log, n, option, value);
+    return r ? r : load(module, image, &log);
 }
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)

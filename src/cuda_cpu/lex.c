@@ -16,8 +16,9 @@ void ptx_fail(struct ptx *p, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(why, sizeof why, fmt, ap);
     va_end(ap);
+    const char *unit = p->unit < p->nunits ? p->units[p->unit].name : NULL;
     p->m->cur = 0; /* no word of SPIR-V */
-    zc_fail(p->m, "PTX line %u: %s", p->line, why);
+    zc_fail(p->m, "%s%sPTX line %u: %s", unit ? unit : "", unit ? ": " : "", p->line, why);
 }
 
 const char *ptx_keep(struct ptx *p, const char *s, size_t n)

@@ -1,8 +1,8 @@
 /*
  * lower.c - lowering of PTX: control flow, calls, the layout of frames, kernels. The other instructions are in ins_*.c.
  *
- * Functions are lowered callers first, so that the frame of each lies above those of all its callers. This is done twice: the
- * first pass finds the constants, which lie below all frames, and its code is dropped.
+ * The functions that kernels reach are lowered callers first, so that the frame of each lies above those of all its callers. This
+ * is done twice: the first pass finds the constants, which lie below all frames, and its code is dropped.
  */
 #include "cuda_cpu/lower.h"
 
@@ -125,8 +125,8 @@ static uint32_t callee(struct ptx *p, const struct ptx_ins *i)
 {
     const struct ptx_operand *o = &p->operands.v[i->op1 + i->nret];
     for (uint32_t k = 0; k < p->fns.n && o->kind == O_NAME; k++)
-        if (strcmp(p->fns.v[k].name, o->name) == 0)
-            return k;
+        if (p->fns.v[k].unit == p->unit && strcmp(p->fns.v[k].name, o->name) == 0)
+            return p->fns.v[k].definition;
     ptx_fail(p, "call: %s is no function", o->name ? o->name : "the operand");
 }
 
@@ -167,7 +167,7 @@ static void emit_call(struct ptx *p, const struct cc_row *r)
     uint32_t nargs = i->nop - i->nret - 1u;
     if (!f->defined) {
         if (!call_known(p, f))
-            ptx_fail(p, "call: %s is not defined in this module", f->name);
+            ptx_fail(p, "call: %s is not defined%s", f->name, p->nunits > 1 ? " in any of the linked modules" : " in this module");
         return;
     }
     if (nargs != f->params.n || (i->nret && !f->result) || i->nret > 1)
@@ -258,6 +258,7 @@ static void function(struct ptx *p, uint32_t index)
     struct ptx_fn *f = &p->fns.v[index];
     struct zc_fn *z = &m->fns.v[index];
     p->cur_fn = index;
+    p->unit = f->unit;
     p->carry = ZC_NONE;
     m->fixes.n = 0;
     m->frame = z->base;
@@ -295,6 +296,7 @@ static void order_calls(struct ptx *p, uint32_t index, uint32_t *order, uint32_t
     struct ptx_fn *f = &p->fns.v[index];
     if (z->mark == 2)
         return;
+    p->unit = f->unit;
     p->line = f->line;
     if (z->mark == 1)
         ptx_fail(p, "%s calls itself: recursion is not supported", f->name);
@@ -304,6 +306,7 @@ static void order_calls(struct ptx *p, uint32_t index, uint32_t *order, uint32_t
     for (uint32_t k = 0; k < f->body.n; k++) {
         if (!f->body.v[k].op || strcmp(f->body.v[k].op, "call"))
             continue;
+        p->unit = f->unit;
         p->line = f->body.v[k].line;
         uint32_t g = callee(p, &f->body.v[k]);
         if (!p->fns.v[g].defined)
@@ -337,6 +340,7 @@ static void kernel(struct ptx *p, uint32_t index, uint32_t dynamic)
     struct zc_module *m = p->m;
     const struct ptx_fn *f = &p->fns.v[index];
     struct zc_kernel_info *k = zc_push(m, m->kernels);
+    p->unit = f->unit;
     p->line = f->line;
     if (f->params.n + 1 > ZC_ARGS)
         ptx_fail(p, "kernel %s has more than %d arguments", f->name, ZC_ARGS - 1);
@@ -362,10 +366,10 @@ void ptx_lower(struct ptx *p)
     memset(p->special, 0xff, sizeof p->special);
     zc_push_n(m, m->fns, p->fns.n);
     for (uint32_t k = 0; k < p->fns.n; k++)
-        m->fns.v[k].body = p->fns.v[k].defined;
-    for (uint32_t k = 0; k < p->fns.n; k++)
-        if (p->fns.v[k].defined)
+        if (p->fns.v[k].kernel && p->fns.v[k].defined)
             order_calls(p, k, order, &n, 0);
+    for (uint32_t k = 0; k < n; k++)
+        m->fns.v[order[k]].body = true;
     uint32_t dynamic = cc_constant(p, 0x64796e616d6963, 8); /* a place of its own: no instruction has this constant */
     pass(p, order, n, 0);
     p->second_pass = true;

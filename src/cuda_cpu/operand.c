@@ -201,8 +201,8 @@ static uint32_t address_of(struct ptx *p, const struct ptx_operand *o)
         cc_emit(p, OP_LEA, d, cc_variable(p, v) + (uint32_t)o->value, 0);
         return d;
     }
-    if (v->external && !v->dynamic)
-        ptx_fail(p, "%s is not defined in this module", v->name);
+    if (v->linkage == LINK_EXTERN && !v->dynamic)
+        ptx_fail(p, "%s is not defined%s", v->name, p->nunits > 1 ? " in any of the linked modules" : " in this module");
     uint64_t at = v->dynamic ? (p->m->local_bytes + 63) & ~63ull : v->at;
     return cc_constant(p, at + (uint64_t)o->value, 8);
 }

@@ -36,10 +36,10 @@ static void skip_section(struct ptx *p)
 
 static uint32_t function_named(struct ptx *p, const char *name)
 {
-    for (uint32_t k = 0; k < p->fns.n; k++)
+    for (uint32_t k = p->fns.n; k-- > 0 && p->fns.v[k].unit == p->unit;)
         if (strcmp(p->fns.v[k].name, name) == 0)
             return k;
-    zc_push(p->m, p->fns)->name = name;
+    *zc_push(p->m, p->fns) = (struct ptx_fn){.name = name, .unit = p->unit, .definition = p->fns.n - 1};
     return p->fns.n - 1;
 }
 
@@ -47,7 +47,7 @@ static uint32_t parameter(struct ptx *p)
 {
     if (!ptx_word(p, ".param") && !ptx_word(p, ".reg"))
         ptx_fail(p, "a parameter expected");
-    return (uint32_t)(ptx_variable(p, SPACE_PARAM, false) - p->vars.v);
+    return (uint32_t)(ptx_variable(p, SPACE_PARAM) - p->vars.v);
 }
 
 /* Performance directives: numbers that change nothing here, except the required size of a group. */
@@ -72,7 +72,9 @@ static void performance(struct ptx *p, struct ptx_fn *f)
 
 static void function(struct ptx *p, bool kernel)
 {
-    uint32_t scope = p->scope.n, var = p->vars.n, reg = p->regs.n, result = 0, line = p->tok.line;
+    uint32_t scope = p->scope.n, result = 0, line = p->tok.line;
+    uint8_t linkage = p->linkage;
+    p->linkage = LINK_LOCAL; /* of its variables */
     p->line = line;
     if (!kernel && ptx_accept(p, '(')) {
         result = ptx_is(p, ')') ? 0 : 1 + parameter(p);
@@ -80,15 +82,16 @@ static void function(struct ptx *p, bool kernel)
     }
     uint32_t index = function_named(p, ptx_name(p, "the function's name"));
     struct ptx_fn f = p->fns.v[index];
-    f.params.n = 0;
+    f.params.n = f.defined ? f.params.n : 0;
     f.kernel = kernel;
+    f.linkage = linkage;
     f.result = result;
-    f.var = var;
-    f.reg = reg;
     f.line = line;
     if (ptx_accept(p, '(')) {
         while (!ptx_is(p, ')')) {
-            *zc_push(p->m, f.params) = parameter(p);
+            uint32_t v = parameter(p);
+            if (!f.defined)
+                *zc_push(p->m, f.params) = v;
             p->fns.v[index].params.v = f.params.v; /* freed with the others even if the parser fails */
             if (!ptx_accept(p, ','))
                 break;
@@ -96,7 +99,8 @@ static void function(struct ptx *p, bool kernel)
         ptx_expect(p, ')');
     }
     performance(p, &f);
-    p->fns.v[index] = f;
+    if (!f.defined) /* a declaration behind the definition adds nothing */
+        p->fns.v[index] = f;
     if (ptx_accept(p, '{')) {
         if (f.defined)
             ptx_fail(p, "a second definition of %s", f.name);
@@ -105,12 +109,10 @@ static void function(struct ptx *p, bool kernel)
     } else {
         ptx_accept(p, ';');
     }
-    p->fns.v[index].nvar = p->vars.n - var;
-    p->fns.v[index].nreg = p->regs.n - reg;
     p->scope.n = scope;
 }
 
-static bool directive(struct ptx *p, const char *word, bool external)
+static bool directive(struct ptx *p, const char *word)
 {
     static const struct {
         const char *word;
@@ -118,7 +120,7 @@ static bool directive(struct ptx *p, const char *word, bool external)
     } spaces[] = {{".global", SPACE_GLOBAL}, {".const", SPACE_CONST}, {".shared", SPACE_SHARED}};
     for (unsigned k = 0; k < sizeof spaces / sizeof *spaces; k++)
         if (strcmp(word, spaces[k].word) == 0) {
-            ptx_variables(p, spaces[k].space, external);
+            ptx_variables(p, spaces[k].space);
             return true;
         }
     if (strcmp(word, ".entry") == 0 || strcmp(word, ".func") == 0)
@@ -137,30 +139,51 @@ static bool directive(struct ptx *p, const char *word, bool external)
     return true;
 }
 
-void ptx_parse(struct ptx *p)
+/* Which linkage the directive names, or -1. */
+static int linkage(const char *word)
 {
-    bool external = false;
+    static const char *const words[] = {[LINK_VISIBLE] = ".visible", [LINK_WEAK] = ".weak", [LINK_COMMON] = ".common", [LINK_EXTERN] = ".extern"};
+    for (int k = LINK_VISIBLE; k <= LINK_EXTERN; k++)
+        if (strcmp(word, words[k]) == 0)
+            return k;
+    return -1;
+}
+
+static void unit(struct ptx *p)
+{
+    p->linkage = LINK_LOCAL;
     ptx_next(p);
     while (p->tok.kind != T_END) {
         p->line = p->tok.line;
         if (ptx_accept(p, ';'))
             continue;
+        uint32_t line = p->tok.line;
         const char *word = ptx_name(p, "a directive");
-        if (strcmp(word, ".extern") == 0) {
-            external = true;
-            continue;
-        }
-        if (strcmp(word, ".visible") == 0 || strcmp(word, ".weak") == 0 || strcmp(word, ".common") == 0) {
-            p->visible = true;
+        int named = linkage(word);
+        if (named > 0) {
+            p->linkage = (uint8_t)named;
             continue;
         }
         if (strcmp(word, ".address_size") == 0) {
             if (ptx_number(p) != 64)
                 ptx_fail(p, "only .address_size 64 is supported");
-        } else if (!directive(p, word, external)) {
+        } else if (!directive(p, word)) {
+            p->line = line;
             ptx_fail(p, "the directive %s is not supported", word);
         }
-        external = p->visible = false;
+        p->linkage = LINK_LOCAL;
     }
+    ptx_end_unit(p);
+}
+
+void ptx_parse(struct ptx *p)
+{
+    for (p->unit = 0; p->unit < p->nunits; p->unit++) {
+        p->at = p->units[p->unit].text;
+        p->end = p->at + p->units[p->unit].bytes;
+        p->line = 1;
+        unit(p);
+    }
+    ptx_join(p);
     ptx_relocate(p);
 }

@@ -27,11 +27,15 @@ struct ptx_type {
 
 enum ptx_space { SPACE_GENERIC, SPACE_GLOBAL, SPACE_CONST, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM, SPACE_REG };
 
+/* LINK_LOCAL: only its unit sees the name. EXTERN: another unit defines it, and ptx_join makes it that one. */
+enum ptx_linkage { LINK_LOCAL, LINK_VISIBLE, LINK_WEAK, LINK_COMMON, LINK_EXTERN };
+
 /* A variable, a parameter, or registers (space REG: `count` of them, numbered from `reg`). */
 struct ptx_var {
     const char *name;
-    uint8_t space;
-    bool external, visible; /* visible: to the host, or to other modules */
+    uint8_t space, linkage;
+    bool joined;            /* another variable of this name has taken its place, at the same address */
+    uint32_t unit;
     bool dynamic;           /* shared memory whose size the launch gives */
     uint32_t count, reg;    /* count: 0 unless declared as %r<count> */
     uint64_t size, align;
@@ -77,19 +81,21 @@ struct ptx_ins {
 struct ptx_fn {
     const char *name;
     bool kernel, defined;
-    uint32_t line;
+    uint8_t linkage;
+    uint32_t unit, line;
+    uint32_t definition;      /* index of the function that a call of this one calls */
     ZC_LIST(uint32_t) params; /* variables */
     uint32_t result;          /* 1 + variable of the result, or 0 */
     ZC_LIST(struct ptx_ins) body;
     uint32_t labels;          /* number of labels */
     uint32_t group[3];        /* .reqntid */
-    uint32_t var, nvar, reg, nreg; /* its variables and registers */
     ZC_LIST(uint32_t) calls;  /* indices of functions */
 };
 
 /* An address in an initializer, to be filled in. */
 struct ptx_reloc {
     uint8_t *at;
+    uint32_t line, unit, var;
     const char *name;
     int64_t add;
 };
@@ -125,7 +131,10 @@ struct ptx {
     size_t chunk_left;
     const char *opcode;          /* of the instruction being parsed */
     uint32_t cur_fn;
-    bool visible;                /* the directive being parsed has such a linkage */
+    uint8_t linkage;             /* of the directive being parsed */
+    uint32_t unit;               /* the text being parsed or lowered: index into units */
+    const struct cc_unit *units;
+    uint32_t nunits;
     /* lowering */
     struct ptx_ins *ins;
     bool second_pass;            /* the first one only finds the constants, and named_zero */
@@ -136,6 +145,12 @@ struct ptx {
     uint32_t hash[CC_HASH];      /* 1 + index of the first constant of a chain, or 0 */
     ZC_LIST(uint32_t) label_pc;
     uint32_t special[CC_SPECIALS]; /* slots of special registers, by row; ZC_NONE: not used */
+};
+
+/* A text of PTX, which a zero byte ends; name: for messages, NULL where there is one text. */
+struct cc_unit {
+    const char *name, *text;
+    size_t bytes;
 };
 
 /* A compiled module: what the driver keeps. */
@@ -150,21 +165,30 @@ struct cc_image {
     uint32_t symbols;
 };
 
-/* Build a module from PTX, text of n bytes. NULL: *log has the reason, to be freed. */
-struct cc_image *cc_image_build(const char *text, size_t n, char **log);
+/* Build a module from the units, which are linked. NULL: *log has the reason, to be freed. */
+struct cc_image *cc_image_build(const struct cc_unit *units, uint32_t n, char **log);
+/* Whether they link; if not, *log has the reason, as above. */
+bool cc_image_links(const struct cc_unit *units, uint32_t n, char **log);
 void cc_image_free(struct cc_image *image);
+
+static inline bool ptx_is_memory(const struct ptx_var *v)
+{
+    return v->space == SPACE_GLOBAL || v->space == SPACE_CONST;
+}
 
 _Noreturn void ptx_fail(struct ptx *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *ptx_keep(struct ptx *p, const char *s, size_t n); /* a terminated copy that lives as long as p->m */
 
 void ptx_next(struct ptx *p);                      /* lex.c: read the next token into p->tok */
 bool ptx_type_named(const char *name, struct ptx_type *t);
-void ptx_parse(struct ptx *p);                     /* parse.c: the whole text */
+void ptx_parse(struct ptx *p);                     /* parse.c: all units */
+void ptx_join(struct ptx *p);                      /* join.c: names that units share */
 void ptx_statements(struct ptx *p, uint32_t fn);   /* statement.c: a body, from after its { to its } */
-void ptx_variables(struct ptx *p, uint8_t space, bool external); /* declare.c: a declaration of variables up to its ; */
-struct ptx_var *ptx_variable(struct ptx *p, uint8_t space, bool external); /* declare.c: type, name, size of one */
+void ptx_variables(struct ptx *p, uint8_t space);  /* declare.c: a declaration of variables up to its ; */
+struct ptx_var *ptx_variable(struct ptx *p, uint8_t space); /* declare.c: type, name, size of one */
 struct ptx_var *ptx_find(struct ptx *p, const char *name, uint32_t *nth); /* declare.c: a visible one, or NULL */
-void ptx_relocate(struct ptx *p);                  /* declare.c: addresses in initializers, when all variables are known */
+void ptx_end_unit(struct ptx *p);                  /* declare.c: the variables that initializers name, when all of the unit are known */
+void ptx_relocate(struct ptx *p);                  /* declare.c: their addresses, when the units are joined */
 void ptx_lower(struct ptx *p);                     /* lower.c */
 
 /* ---- tokens ----------------------------------------------------------------------------------------------------- */

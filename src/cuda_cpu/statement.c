@@ -251,7 +251,7 @@ static void directive(struct ptx *p, uint32_t fn, const char *word)
                   {".global", SPACE_GLOBAL}, {".const", SPACE_CONST}};
     for (unsigned k = 0; k < sizeof spaces / sizeof *spaces; k++)
         if (strcmp(word, spaces[k].word) == 0) {
-            ptx_variables(p, spaces[k].space, false);
+            ptx_variables(p, spaces[k].space);
             return;
         }
     if (strcmp(word, ".loc") == 0) {

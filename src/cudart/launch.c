@@ -35,6 +35,7 @@ struct wrapper {
 struct image {
     const struct wrapper *of;
     CUmodule module[RT_DEVICES];
+    CUresult failed[RT_DEVICES]; /* why it has none */
     int entered; /* the session of Fulmar (shmemx_cuda_session) in which the module has its context */
     struct image *next;
 };
@@ -130,8 +131,11 @@ static CUresult link_parts(CUmodule *out, const struct wrapper *w)
     CUresult r = DRIVER(cuLinkCreate)(0, NULL, NULL, &state);
     if (r)
         return r;
-    for (const void *const *part = w->parts; !r && *part; part++)
-        r = DRIVER(cuLinkAddData)(state, CU_JIT_INPUT_FATBINARY, (void *)*part, 0, "a file of the program", 0, NULL, NULL);
+    for (int k = 0; !r && w->parts[k]; k++) {
+        char name[40];
+        snprintf(name, sizeof name, "file %d of the program", k + 1); /* in the order of the linker's */
+        r = DRIVER(cuLinkAddData)(state, CU_JIT_INPUT_FATBINARY, (void *)w->parts[k], 0, name, 0, NULL, NULL);
+    }
     if (!r)
         r = DRIVER(cuLinkComplete)(state, &image, &bytes);
     if (!r)
@@ -145,12 +149,13 @@ static CUresult load(struct image *i)
 {
     CUmodule *m = &i->module[rt_device()];
     int linked = i->of->version == 2 && i->of->parts && i->of->parts[0];
-    CUresult r = CUDA_SUCCESS;
-    if (*m)
+    CUresult r = i->failed[rt_device()];
+    if (*m || r)
         return r;
     r = linked && rt_is_cpu() ? link_parts(m, i->of) : DRIVER(cuModuleLoadData)(m, i->of->data);
-    if (linked && r == CUDA_ERROR_NO_BINARY_FOR_GPU)
+    if (linked && !rt_is_cpu() && r == CUDA_ERROR_NO_BINARY_FOR_GPU)
         r = link_parts(m, i->of);
+    i->failed[rt_device()] = r;
     return r;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,11 +126,15 @@ static int find_symbol(CUmodule module, const char *name, void **addr)
     return 0;
 }
 
+/* Where device code is linked, a variable of nvshmem.h has the name of C++ for shi_device::NAME: nvcc knows no C names in namespaces. */
 int shi_cuda_variable(void *module, const char *name, void **addr)
 {
     CUdeviceptr at;
     size_t bytes;
-    if (SHI_CU(cuModuleGetGlobal(&at, &bytes, module, name)) == CUDA_SUCCESS) {
+    char nested[80];
+    snprintf(nested, sizeof nested, "_ZN10shi_device%zu%sE", strlen(name), name);
+    if (SHI_CU(cuModuleGetGlobal(&at, &bytes, module, name)) == CUDA_SUCCESS ||
+        SHI_CU(cuModuleGetGlobal(&at, &bytes, module, nested)) == CUDA_SUCCESS) {
         *addr = (void *)at;
         return 0;
     }

@@ -24,6 +24,10 @@ for n in 1 2 3; do
 done
 works 2 0
 ok $? "2 PEs, by the ring" "$work/log"
+# Catches: a default context that the host does not find where device code is linked, as NVSHMEM's own programs are built.
+OSHCC_CACHE=$work/cache $OSHCC -rdc=true -gencode arch=compute_90,code=compute_90 "$top_srcdir/test/device/nvshmem.cu" -o "$work/program" > "$work/log" 2>&1 &&
+    works 2 1
+ok $? "2 PEs, linked device code (-rdc=true)" "$work/log"
 works 1 1 alone
 ok $? "a PE that starts by a unique id" "$work/log"
 SHMEM_TRANSPORT=ofi works 2 0
