@@ -82,7 +82,9 @@ def bundle(files, libs):
     for path in files:
         here = os.path.relpath(libs, os.path.dirname(path))
         own = [p for p in run("patchelf", "--print-rpath", path).strip().split(":") if p.startswith("$ORIGIN")]
-        rename_needed(path, new_names, ":".join([*own, f"$ORIGIN/{here}"]))
+        beside = {os.path.relpath(os.path.dirname(other), os.path.dirname(path)) for other in files if os.path.basename(other) in needed(path)}
+        folders = [*own, *(f"$ORIGIN/{folder}" for folder in sorted(beside)), f"$ORIGIN/{here}"]
+        rename_needed(path, new_names, ":".join(dict.fromkeys(folders)))
     return sources
 
 
