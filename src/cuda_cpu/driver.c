@@ -184,6 +184,7 @@ static const struct {
 } calls[] = {
 #define X(call, params) {#call, (void (*)(void))call},
     CUDA_CALLS(X) CUDA_CALLS_VIRTUAL(X) CUDA_CALLS_SINCE_12_4(X) CUDA_CALLS_CPU(X) CC_MORE_CALLS(X) CC_LINK_CALLS(X)
+    CC_GRAPH_CALLS(X)
 #undef X
 };
 

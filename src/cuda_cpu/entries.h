@@ -1,14 +1,14 @@
 /*
- * entries.h - the calls of the CUDA driver API that this library has: those that cuda_driver.h and link_calls.h list, and more. Every call has
+ * entries.h - the calls of the CUDA driver API that this library has: those that cuda_driver.h, link_calls.h and graph_calls.h list, and more. Every call has
  * a body in one of the files in the upper rows of README.md's map: one without fails to link.
  */
 #ifndef CC_ENTRIES_H
 #define CC_ENTRIES_H
 
+#include "cuda_cpu/graph_calls.h"
 #include "cuda_cpu/link_calls.h"
 #include "device/cuda_driver.h"
 
-typedef void (*CUhostFn)(void *arg);
 typedef struct {
     char bytes[16];
 } CUuuid;
@@ -60,6 +60,7 @@ CUDA_CALLS_SINCE_12_4(CC_DECLARE_CALL)
 CUDA_CALLS_CPU(CC_DECLARE_CALL)
 CC_MORE_CALLS(CC_DECLARE_CALL)
 CC_LINK_CALLS(CC_DECLARE_CALL)
+CC_GRAPH_CALLS(CC_DECLARE_CALL)
 #undef CC_DECLARE_CALL
 
 enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_POINTER_ATTRIBUTE_IS_MANAGED = 8 };

@@ -1,4 +1,6 @@
 /* kernel.c - modules, kernels and their launches. */
+#include "cuda_cpu/kernel.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cuda_cpu/command.h"
 #include "cuda_cpu/fatbin.h"
 #include "cuda_cpu/jit.h"
 #include "cuda_cpu/linked.h"
@@ -202,37 +205,34 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction f, int i
     return CUDA_SUCCESS;
 }
 
-static CUresult launch(CUfunction f, const unsigned *groups, const unsigned *items, unsigned shared_bytes, CUstream stream,
-                       void **args, bool cooperative)
+CUresult cc_kernel_launch(CUfunction f, const unsigned *groups, const unsigned *items, unsigned shared_bytes, void **args, bool cooperative,
+                          struct zc_launch **out)
 {
     const struct zc_kernel_info *info = f->info;
     uint64_t total = (uint64_t)items[0] * items[1] * items[2];
-    size_t bytes = 0, head = (sizeof(struct zc_launch) + 15) & ~(size_t)15;
     if (!total || total > ZC_GROUP_MAX || shared_bytes > SHARED_MAX || !groups[0] || !groups[1] || !groups[2])
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned k = 0; k < 3; k++)
         if (info->group[0] && info->group[k] != items[k])
             return CUDA_ERROR_INVALID_VALUE;
-    for (uint32_t k = 0; k < info->nargs; k++)
-        bytes += (info->arg[k].size + 15u) & ~(size_t)15;
-    uint8_t *block = calloc(1, head + bytes), *at = block + head;
-    if (!block)
+    struct zc_launch *l = cc_launch_new(f->m, info, args, shared_bytes);
+    if (!l)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    struct zc_launch *l = (struct zc_launch *)block;
-    l->m = f->m;
-    l->k = info;
     l->cooperative = cooperative;
     for (unsigned k = 0; k < 3; k++) {
         l->group[k] = items[k];
         l->count[k] = groups[k];
     }
-    for (uint32_t k = 0; k + 1 < info->nargs; k++) {
-        memcpy(at, args[k], info->arg[k].size);
-        l->arg[k] = at;
-        at += (info->arg[k].size + 15u) & ~(size_t)15;
-    }
-    l->local[info->nargs - 1] = shared_bytes;
-    return cc_stream_launch(stream, l);
+    *out = l;
+    return CUDA_SUCCESS;
+}
+
+static CUresult launch(CUfunction f, const unsigned *groups, const unsigned *items, unsigned shared_bytes, CUstream stream,
+                       void **args, bool cooperative)
+{
+    struct zc_launch *l;
+    CUresult r = cc_kernel_launch(f, groups, items, shared_bytes, args, cooperative, &l);
+    return r ? r : cc_stream_launch(stream, f, l);
 }
 
 /* `extra`, arguments in a buffer, is not supported. */

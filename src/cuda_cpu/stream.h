@@ -1,4 +1,4 @@
-/* stream.h - streams: queues of commands, each with a thread. */
+/* stream.h - launches in streams, and the wait for all streams. */
 #ifndef CC_STREAM_H
 #define CC_STREAM_H
 
@@ -6,8 +6,8 @@
 
 struct zc_launch;
 
-/* Run a launch on the stream, which frees it. */
-CUresult cc_stream_launch(CUstream stream, struct zc_launch *launch);
+/* Run a launch of the function on the stream, which frees it. */
+CUresult cc_stream_launch(CUstream stream, CUfunction function, struct zc_launch *launch);
 /* Wait for all streams. */
 CUresult cc_stream_wait_all(void);
 

@@ -144,6 +144,13 @@ static CUresult link_parts(CUmodule *out, const struct wrapper *w)
     return r;
 }
 
+/* A capture of a stream by this thread or another one forbids what a load does, unless this thread says that it is not part of it. */
+static CUstreamCaptureMode set_capture_mode(CUstreamCaptureMode mode)
+{
+    DRIVER(cuThreadExchangeStreamCaptureMode)(&mode);
+    return mode;
+}
+
 /* With the lock. Machine code for the GPU is linked already; where there is none, the parts have PTX. */
 static CUresult load(struct image *i)
 {
@@ -152,9 +159,11 @@ static CUresult load(struct image *i)
     CUresult r = i->failed[rt_device()];
     if (*m || r)
         return r;
+    CUstreamCaptureMode before = set_capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
     r = linked && rt_is_cpu() ? link_parts(m, i->of) : DRIVER(cuModuleLoadData)(m, i->of->data);
     if (linked && !rt_is_cpu() && r == CUDA_ERROR_NO_BINARY_FOR_GPU)
         r = link_parts(m, i->of);
+    set_capture_mode(before);
     i->failed[rt_device()] = r;
     return r;
 }
@@ -196,7 +205,9 @@ static void enter_session(struct image *i)
     int session = shmemx_cuda_session(rt_device());
     if (!session || session == i->entered)
         return;
+    CUstreamCaptureMode before = set_capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
     shmemx_cuda_module_enter(i->module[rt_device()]);
+    set_capture_mode(before);
     i->entered = session;
 }
 
@@ -223,6 +234,17 @@ cudaError_t rt_function(const void *host, CUfunction *out)
     }
     pthread_mutex_unlock(&lock);
     return rt_result((int)r);
+}
+
+const void *rt_host_of(CUfunction f)
+{
+    const void *host = NULL;
+    pthread_mutex_lock(&lock);
+    for (int b = 0; !host && b < BUCKETS; b++)
+        for (struct symbol *s = symbols[b]; !host && s; s = s->next)
+            host = s->function[rt_device()] == f ? s->host : NULL;
+    pthread_mutex_unlock(&lock);
+    return host ? host : f;
 }
 
 cudaError_t rt_variable(const void *host, CUdeviceptr *at, size_t *bytes)

@@ -44,6 +44,9 @@ cudaError_t rt_result(int driver_result);
 cudaError_t rt_function(const void *host, CUfunction *out);
 cudaError_t rt_variable(const void *host, CUdeviceptr *at, size_t *bytes);
 
+/* The kernel of the program that is this function, or the function itself where it is none. */
+const void *rt_host_of(CUfunction f);
+
 /* Begin a call that needs a context. */
 #define RT_BEGIN                                                                                                      \
     do {                                                                                                              \
@@ -51,5 +54,13 @@ cudaError_t rt_variable(const void *host, CUdeviceptr *at, size_t *bytes);
         if (bad_)                                                                                                     \
             return bad_;                                                                                              \
     } while (0)
+
+/* A call that the driver has under another name. */
+#define SAME(name, driver, params, ...)                                                                               \
+    cudaError_t name params                                                                                           \
+    {                                                                                                                 \
+        RT_BEGIN;                                                                                                     \
+        return CALL(driver, __VA_ARGS__);                                                                             \
+    }
 
 #endif

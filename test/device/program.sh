@@ -21,6 +21,10 @@ done
 run 2 0 "$work/program"
 ok $? "2 PEs, by the ring" "$work/log"
 
+# Catches: parameters of nodes that the runtime passes on wrongly; a module that gets no context while a stream is captured.
+$OSHCC $ptx "$top_srcdir/test/device/graphs.cu" -o "$work/graphs" > "$work/log" 2>&1 && run 2 1 "$work/graphs" && [ "$(grep -c '^graphs: 0 failed$' "$work/log")" = 2 ]
+ok $? "graphs: captured, built, changed, with calls of Fulmar" "$work/log"
+
 # Device code of several files, linked (-rdc=true): in one command; from objects; by -dlink; from a library; where PTX is all there is.
 # Catches: functions, variables and constants of another file that are not found, or local ones that are mixed up.
 rdc() { # DESCRIPTION, a command that makes $work/linked
