@@ -6,6 +6,9 @@
 
 #include "race/race.h"
 
+/* Bytes of a granule; its cells; bytes of cells for a byte of memory. */
+enum { RACE_GRANULE = 8, RACE_CELLS = 4, RACE_SHADOW = 8 };
+
 /* A cell is two words: epoch | stream's epoch << 32, and these fields. */
 enum {
     RACE_MASK_AT = 20,   /* below: the place */

@@ -6,7 +6,7 @@
 #ifndef RACE_NODE_H
 #define RACE_NODE_H
 
-#include "race/race.h"
+#include "race/cell.h"
 
 enum { RACE_STATICS, RACE_HEAP, RACE_SEGMENTS };
 enum { RACE_MODULES = 64, RACE_MODULE_NAME = 256, RACE_PLACES = 1 << 20, RACE_SYNCS = 1 << 14, RACE_SEEN = 1 << 12 };
@@ -44,12 +44,6 @@ void race_node_up(void);
 
 /* The segment of an address of this process and the offset in it; -1: private memory. */
 int race_node_find(uintptr_t addr, uint64_t *offset);
-
-enum {
-    RACE_GRANULE = 8,
-    RACE_CELLS = 4,
-    RACE_SHADOW = 8
-}; /* bytes; cells of a granule; bytes of cells for a byte of memory */
 
 static inline char *race_node_cells(int pe, int segment, uint64_t offset)
 {

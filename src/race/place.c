@@ -71,7 +71,7 @@ static __thread struct {
     const void *pc;
     const char *routine;
     uint32_t place;
-} near_place[NEAR];
+} near_place[NEAR] __attribute__((tls_model("initial-exec")));
 
 uint32_t race_place_of(const void *pc, const char *routine)
 {

@@ -22,10 +22,10 @@
 /* Everything but mask, place and lock. */
 #define SAME (((uint64_t)1 << RACE_LOCK_AT) - ((uint64_t)1 << RACE_KIND_AT))
 
-enum { PAGE_BITS = 12, PAGE = 1 << PAGE_BITS, MID_BITS = 20, ROOT_BITS = 15 };
+enum { PAGE_BITS = RACE_PAGE_BITS, PAGE = RACE_PAGE, MID_BITS = RACE_MID_BITS, ROOT_BITS = RACE_ROOT_BITS };
 
 int race_alone = 1;
-static uint64_t **root[1 << ROOT_BITS];
+uint64_t **race_shadow_root[1 << ROOT_BITS];
 static struct peer {
     uintptr_t lo[RACE_SEGMENTS];
 } * peer; /* where this process sees their segments, 0: nowhere */
@@ -58,40 +58,36 @@ static void *fresh(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* An entry of the table: the page's cells; + PRIVATE for private memory; NO_CELLS where that has none yet, 0 before anybody asked. */
-enum { PRIVATE = 1 };
-#define NO_CELLS ((uint64_t *)2)
-
 /* The entry; private cells that are not there are made if `make` and there is memory. */
 static uint64_t *page_slow(uintptr_t addr, int make)
 {
     if (addr >> (PAGE_BITS + MID_BITS + ROOT_BITS))
-        return NO_CELLS;
-    uint64_t ***mid = &root[addr >> (PAGE_BITS + MID_BITS)], **have = __atomic_load_n(mid, __ATOMIC_ACQUIRE);
+        return RACE_NO_CELLS;
+    uint64_t ***mid = &race_shadow_root[addr >> (PAGE_BITS + MID_BITS)], **have = __atomic_load_n(mid, __ATOMIC_ACQUIRE);
     if (!have) {
         uint64_t **new = fresh(sizeof *new << MID_BITS);
         if (!new)
-            return NO_CELLS;
+            return RACE_NO_CELLS;
         if (__atomic_compare_exchange_n(mid, &have, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
             have = new;
         else
             munmap(new, sizeof *new << MID_BITS);
     }
     uint64_t **entry = &have[addr >> PAGE_BITS & ((1 << MID_BITS) - 1)], *cells = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
-    if (cells > NO_CELLS)
+    if (cells > RACE_NO_CELLS)
         return cells;
     if (!cells) {
         struct race_where w;
         find(addr & ~(uintptr_t)(PAGE - 1), &w);
-        cells = w.segment >= 0 ? (uint64_t *)race_node_cells(w.pe, w.segment, w.offset) : NO_CELLS;
+        cells = w.segment >= 0 ? (uint64_t *)race_node_cells(w.pe, w.segment, w.offset) : RACE_NO_CELLS;
         __atomic_store_n(entry, cells, __ATOMIC_RELEASE);
     }
-    if (cells != NO_CELLS || !make)
+    if (cells != RACE_NO_CELLS || !make)
         return cells;
     char *new = fresh((size_t)PAGE * RACE_SHADOW);
     if (!new)
         return cells;
-    uint64_t *tagged = (uint64_t *)(new + PRIVATE);
+    uint64_t *tagged = (uint64_t *)(new + RACE_PRIVATE);
     if (__atomic_compare_exchange_n(entry, &cells, tagged, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return tagged;
     munmap(new, (size_t)PAGE * RACE_SHADOW);
@@ -105,8 +101,17 @@ static int fence_orders(unsigned kind)
     return kind == RACE_PUT || kind == RACE_AMO;
 }
 
-/* What is missing between the recorded access and the new one at memory of this PE? */
-static enum race_missing missing(const struct race_access *a, uint64_t bits, uint64_t when, int owner)
+/* The PE whose memory this is; < 0: it is an address of this process. */
+static int owner_of(int owner, uintptr_t addr)
+{
+    struct race_where w = {.pe = owner};
+    if (owner < 0)
+        find(addr, &w);
+    return w.pe;
+}
+
+/* What is missing between the recorded access and the new one at this address of the owner? */
+static enum race_missing missing(const struct race_access *a, uint64_t bits, uint64_t when, int owner, uintptr_t addr)
 {
     const struct race_thread *u = a->u;
     unsigned actor = RACE_ACTOR_OF(bits), stream = RACE_STREAM_OF(bits), kind = RACE_KIND_OF(bits);
@@ -123,7 +128,7 @@ static enum race_missing missing(const struct race_access *a, uint64_t bits, uin
         return race_clock_has(u->clock, stream, epoch) ? RACE_NOTHING : RACE_NO_COMPLETION;
     }
     if (fence_orders(kind)) {
-        if (race_d(u->clock, stream)[owner] >= epoch || race_clock_has(u->clock, stream, epoch))
+        if (race_d(u->clock, stream)[owner_of(owner, addr)] >= epoch || race_clock_has(u->clock, stream, epoch))
             return RACE_NOTHING;
         unsigned later = RACE_KIND_OF(a->bits);
         if (RACE_STREAM_OF(a->bits) == stream + 1 && fence_orders(later) && *race_f(u->clock, stream) >= epoch)
@@ -185,18 +190,13 @@ static void touch(const struct race_access *a, uint64_t *cell, uint64_t mask, in
             return;
     }
     x |= race_place_of(a->pc, a->routine);
-    if (owner < 0) {
-        struct race_where w;
-        find(addr, &w);
-        owner = w.pe;
-    }
     int slot = -1;
     enum race_missing what = RACE_NOTHING;
     uint64_t old = 0;
     lock(cell);
     for (int i = 0; i < RACE_CELLS; i++) {
         uint64_t o = cell[2 * i + 1] & ~LOCK;
-        enum race_missing m = o ? missing(a, o, cell[2 * i], owner) : RACE_NOTHING;
+        enum race_missing m = o ? missing(a, o, cell[2 * i], owner, addr) : RACE_NOTHING;
         if (m && conflict(o, x))
             what = m, old = o;
         else if (o && !m && covers(x, o))
@@ -210,7 +210,7 @@ static void touch(const struct race_access *a, uint64_t *cell, uint64_t mask, in
     put_cell(cell, slot < 0 ? (int)(a->when % RACE_CELLS) : slot, a->when, x);
     unlock(cell);
     if (what)
-        report(a, x, old, what, owner, addr);
+        report(a, x, old, what, owner_of(owner, addr), addr);
 }
 
 /* Private memory of a PE with one thread: what is ordered is not needed again. */
@@ -220,7 +220,7 @@ static void look(const struct race_access *a, uint64_t *cell, uint64_t mask, int
     uint64_t x = a->bits | mask << RACE_MASK_AT;
     for (int i = 0; i < RACE_CELLS; i++) {
         uint64_t o = cell[2 * i + 1];
-        enum race_missing m = o ? missing(a, o, cell[2 * i], race_node.me) : RACE_NOTHING;
+        enum race_missing m = o ? missing(a, o, cell[2 * i], race_node.me, addr) : RACE_NOTHING;
         if (o && !m)
             cell[2 * i] = cell[2 * i + 1] = 0;
         else if (m && conflict(o, x))
@@ -243,16 +243,8 @@ static uintptr_t granule_end(uintptr_t addr, uintptr_t end)
 
 static inline uint64_t *page_of(uintptr_t addr, int make)
 {
-    uint64_t **mid = addr >> (PAGE_BITS + MID_BITS + ROOT_BITS)
-                         ? NULL
-                         : __atomic_load_n(&root[addr >> (PAGE_BITS + MID_BITS)], __ATOMIC_ACQUIRE);
-    uint64_t *page = mid ? __atomic_load_n(&mid[addr >> PAGE_BITS & ((1 << MID_BITS) - 1)], __ATOMIC_ACQUIRE) : NULL;
-    return page > NO_CELLS || (page && !make) ? page : page_slow(addr, make);
-}
-
-static uint64_t *cells_of(uint64_t *page, uintptr_t addr)
-{
-    return (uint64_t *)((uintptr_t)page & ~(uintptr_t)PRIVATE) + addr % PAGE / RACE_GRANULE * RACE_CELLS * 2;
+    uint64_t *page = race_shadow_page(addr);
+    return page > RACE_NO_CELLS || (page && !make) ? page : page_slow(addr, make);
 }
 
 void race_shadow_here(const struct race_access *a, uintptr_t addr, size_t bytes)
@@ -261,13 +253,13 @@ void race_shadow_here(const struct race_access *a, uintptr_t addr, size_t bytes)
     int one = race_alone && (kind == RACE_LOAD || kind == RACE_STORE);
     for (uintptr_t end = addr + bytes, to; addr < end; addr = to) {
         uint64_t *page = page_of(addr, !one);
-        if (page <= NO_CELLS) {
+        if (page <= RACE_NO_CELLS) {
             to = (addr | (PAGE - 1)) + 1;
             continue;
         }
         to = granule_end(addr, end);
-        int alone = one && (uintptr_t)page & PRIVATE;
-        (alone ? look : touch)(a, cells_of(page, addr), mask_of(addr, to), -1, addr);
+        int alone = one && (uintptr_t)page & RACE_PRIVATE;
+        (alone ? look : touch)(a, race_shadow_cells(page, addr), mask_of(addr, to), -1, addr);
     }
 }
 
@@ -286,9 +278,9 @@ void race_shadow_at(const struct race_access *a, int pe, uintptr_t addr, size_t 
 void race_shadow_complete(const struct race_thread *u, uintptr_t addr, size_t bytes)
 {
     uint64_t *page = page_of(addr, 0);
-    if (page <= NO_CELLS)
+    if (page <= RACE_NO_CELLS)
         return;
-    uint64_t *cell = cells_of(page, addr), mask = mask_of(addr, granule_end(addr, addr + bytes));
+    uint64_t *cell = race_shadow_cells(page, addr), mask = mask_of(addr, granule_end(addr, addr + bytes));
     lock(cell);
     for (int i = 0; i < RACE_CELLS; i++) {
         uint64_t o = cell[2 * i + 1] & ~LOCK;
@@ -301,8 +293,8 @@ void race_shadow_complete(const struct race_thread *u, uintptr_t addr, size_t by
 int race_shadow_put_by(uintptr_t addr, int pe)
 {
     uint64_t *page = page_of(addr, 0);
-    for (int i = 0; page > NO_CELLS && i < RACE_CELLS; i++) {
-        uint64_t o = __atomic_load_n(&cells_of(page, addr)[2 * i + 1], __ATOMIC_RELAXED);
+    for (int i = 0; page > RACE_NO_CELLS && i < RACE_CELLS; i++) {
+        uint64_t o = __atomic_load_n(&race_shadow_cells(page, addr)[2 * i + 1], __ATOMIC_RELAXED);
         if (RACE_KIND_OF(o) == RACE_PUT && race_pe_of(RACE_ACTOR_OF(o)) == (unsigned)pe)
             return 1;
     }
@@ -313,12 +305,12 @@ void race_shadow_forget(uintptr_t addr, size_t bytes)
 {
     for (uintptr_t end = addr + bytes, to; addr < end; addr = to) {
         uint64_t *page = page_of(addr, 0);
-        if (page <= NO_CELLS) {
+        if (page <= RACE_NO_CELLS) {
             to = (addr | (PAGE - 1)) + 1;
             continue;
         }
         to = granule_end(addr, end);
-        uint64_t *cell = cells_of(page, addr);
+        uint64_t *cell = race_shadow_cells(page, addr);
         lock(cell);
         for (int i = 0; i < RACE_CELLS; i++)
             put_cell(cell, i, 0, 0);

@@ -21,6 +21,14 @@ void race_tsan_range(enum race_kind kind, const void *at, size_t bytes, const vo
     race_shadow_here(&a, (uintptr_t)at, bytes);
 }
 
+static inline void one(enum race_kind kind, const void *at, size_t bytes, const void *pc)
+{
+    const struct race_thread *u = race_thread;
+    if (u && (uintptr_t)at % RACE_GRANULE + bytes <= RACE_GRANULE && race_shadow_known(u, kind, (uintptr_t)at, bytes))
+        return;
+    race_tsan_range(kind, at, bytes, pc);
+}
+
 /* The compiler calls these and has no header of them. */
 #define ENTRY(NAME, ...)                                                                                             \
     RACE_API void __tsan_##NAME(__VA_ARGS__);                                                                        \
@@ -28,16 +36,16 @@ void race_tsan_range(enum race_kind kind, const void *at, size_t bytes, const vo
 #define ACCESS(BYTES, MORE)                                                                                          \
     ENTRY(MORE##read##BYTES, void *at)                                                                               \
     {                                                                                                                \
-        race_tsan_range(RACE_LOAD, at, BYTES, RACE_CALLER);                                                          \
+        one(RACE_LOAD, at, BYTES, RACE_CALLER);                                                                      \
     }                                                                                                                \
     ENTRY(MORE##write##BYTES, void *at)                                                                              \
     {                                                                                                                \
-        race_tsan_range(RACE_STORE, at, BYTES, RACE_CALLER);                                                         \
+        one(RACE_STORE, at, BYTES, RACE_CALLER);                                                                     \
     }                                                                                                                \
     ENTRY(MORE##read_write##BYTES, void *at)                                                                         \
     {                                                                                                                \
-        race_tsan_range(RACE_LOAD, at, BYTES, RACE_CALLER);                                                          \
-        race_tsan_range(RACE_STORE, at, BYTES, RACE_CALLER);                                                         \
+        one(RACE_LOAD, at, BYTES, RACE_CALLER);                                                                      \
+        one(RACE_STORE, at, BYTES, RACE_CALLER);                                                                     \
     }
 #define ACCESSES(MORE) ACCESS(1, MORE) ACCESS(2, MORE) ACCESS(4, MORE) ACCESS(8, MORE) ACCESS(16, MORE)
 ACCESSES()
