@@ -7,6 +7,7 @@
 #   NVSHMEM_PROGRAMS   names of the programs to run (default: all but the GEMM for Blackwell and the tiles, which need CUTLASS)
 #   NVSHMEM_WAYS       host, ring, hosts (two hosts), mpi and uid (started by MPI, with its communicator or a unique id)
 #   FULMAR_TEST_PES    numbers of PEs (default: 1 2 4)
+#   NVSHMEM_TIMEOUT    seconds for a run (default: 300)
 #
 # A program passes if it ends with 0 in each way, prints no error, and prints what it has computed: NVSHMEM's examples compare or print values;
 # the benchmarks of perftest compare nothing, and have to print a time for each size. The programs and their output stay in the build folder, in
@@ -134,11 +135,11 @@ run() { # WAY, PES, PROGRAM, ARGUMENTS
     local way=$1 pes=$2
     shift 2
     case $way in
-    host) timeout 120 $OSHRUN -n "$pes" "$@" ;;
-    ring) SHMEM_TEST_DEVICE_DIRECT=0 timeout 120 $OSHRUN -n "$pes" "$@" ;;
-    hosts) timeout 120 "$hosts" in h1 $OSHRUN --engine mpirun -H "h1:$((pes / 2)),h2:$((pes / 2))" -n "$pes" -x SHMEM_DEVICE "$@" ;;
-    mpi) NVSHMEMTEST_USE_MPI_LAUNCHER=1 timeout 120 mpirun --map-by :oversubscribe -n "$pes" "$@" ;;
-    uid) NVSHMEMTEST_USE_UID_BOOTSTRAP=1 timeout 120 mpirun --map-by :oversubscribe -n "$pes" "$@" ;;
+    host) timeout "${NVSHMEM_TIMEOUT:-300}" $OSHRUN -n "$pes" "$@" ;;
+    ring) SHMEM_TEST_DEVICE_DIRECT=0 timeout "${NVSHMEM_TIMEOUT:-300}" $OSHRUN -n "$pes" "$@" ;;
+    hosts) timeout "${NVSHMEM_TIMEOUT:-300}" "$hosts" in h1 $OSHRUN --engine mpirun -H "h1:$((pes / 2)),h2:$((pes / 2))" -n "$pes" -x SHMEM_DEVICE "$@" ;;
+    mpi) NVSHMEMTEST_USE_MPI_LAUNCHER=1 timeout "${NVSHMEM_TIMEOUT:-300}" mpirun --map-by :oversubscribe -n "$pes" "$@" ;;
+    uid) NVSHMEMTEST_USE_UID_BOOTSTRAP=1 timeout "${NVSHMEM_TIMEOUT:-300}" mpirun --map-by :oversubscribe -n "$pes" "$@" ;;
     esac > "$work/log" 2>&1 < /dev/null
 }
 possible() { # WAY, PES, FILE
