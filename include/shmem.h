@@ -37,9 +37,9 @@ enum {
 #define SHMEM_CMP_EQ 1
 #define SHMEM_CMP_NE 2
 #define SHMEM_CMP_GT 3
-#define SHMEM_CMP_LE 4
+#define SHMEM_CMP_GE 4
 #define SHMEM_CMP_LT 5
-#define SHMEM_CMP_GE 6
+#define SHMEM_CMP_LE 6
 
 #define SHMEM_SIGNAL_SET 1
 #define SHMEM_SIGNAL_ADD 2

@@ -63,7 +63,7 @@ SHI_FN int fulmar_signal_op(int op)
 }
 SHI_FN int fulmar_cmp(int cmp)
 {
-    return cmp + SHI_CMP_EQ;
+    return cmp >= NVSHMEM_CMP_LE && cmp <= NVSHMEM_CMP_GE ? SHI_CMP_LE - (cmp - NVSHMEM_CMP_LE) : cmp + SHI_CMP_EQ;
 }
 
 /* float and double: until no other update came between. The old value. */

@@ -145,6 +145,7 @@ static void any_type(void)
     ishmem_iput(cell + 3, three, 2, 1, 2, to);
     ishmemx_ibput(cell + 7, three, 2, 2, 1, 2, to);
     ishmem_put_signal(cell + 10, three, 1, &sig, 4, ISHMEM_SIGNAL_ADD, to);
+    CHECK(ISHMEM_CMP_EQ == 1 && ISHMEM_CMP_NE == 2 && ISHMEM_CMP_GT == 3 && ISHMEM_CMP_GE == 4 && ISHMEM_CMP_LT == 5 && ISHMEM_CMP_LE == 6);
     ishmem_signal_wait_until(&sig, ISHMEM_CMP_GE, 4);
     ishmem_barrier_all();
     CHECK(cell[0] == 1 && cell[1] == 2 && cell[2] == 3 && cell[3] == 1 && cell[5] == 2 && cell[7] == 1 && cell[9] == 3);

@@ -105,7 +105,7 @@ enum { N = 20 };
      : (cmp) == SHMEM_CMP_LT ? (a) < (b)                                                                             \
                              : (a) >= (b))
 #define TEST_WAIT(S, G, N_, T)                                                                                       \
-    for (int cmp = SHMEM_CMP_EQ; cmp <= SHMEM_CMP_GE; cmp++)                                                         \
+    for (int cmp = SHMEM_CMP_EQ; cmp <= SHMEM_CMP_LE; cmp++)                                                         \
         for (int i = 0; i < 25; i++) {                                                                               \
             const T v[] = {(T)-1, 0, 1, (T)((T)1 << (sizeof(T) * 8 - 2)), (T)~((T)1 << (sizeof(T) * 8 - 2))};        \
             T *x = AT(T, 1024), a = v[i / 5], b = v[i % 5];                                                          \

@@ -49,6 +49,11 @@ __global__ void one_thread(int *data, uint64_t *words, int *bad)
     size_t where[2];
     EXPECT(nvshmem_uint64_wait_until_some(words + 6, 2, where, NULL, NVSHMEM_CMP_NE, 0) == 2 && where[1] == 1);
     EXPECT(nvshmem_uint64_test_any(words + 6, 2, NULL, NVSHMEM_CMP_EQ, 44) == 1);
+    int held = 0; /* each operator, with less, the same and more */
+    for (int cmp = NVSHMEM_CMP_EQ; cmp <= NVSHMEM_CMP_GE; cmp++)
+        for (uint64_t than = 43; than <= 45; than++)
+            held = 2 * held + nvshmem_uint64_test(words + 7, cmp, than);
+    EXPECT(held == 0b010101100011001110);
     nvshmem_quiet();
     nvshmem_barrier_all();
     EXPECT(words[0] == 1 && words[1] == 7 && words[2] == 9 && words[3] == 12);

@@ -1,7 +1,7 @@
 # A user's project of Intel SHMEM's documentation, with an installed Fulmar (install.sh).
 cmake_minimum_required(VERSION 3.17)
 project(user CXX)
-set(VERSION 1.5 CACHE STRING "of the API")
+set(VERSION 1.5.1 CACHE STRING "of the API")
 find_package(ISHMEM ${VERSION} REQUIRED)
 add_executable(ishmem_example ${EXAMPLE})
 target_link_libraries(ishmem_example PRIVATE ISHMEM::ISHMEM)

@@ -8,7 +8,7 @@
 
 #include "device/lib/rma.h"
 
-enum { SHI_CMP_EQ = 1, SHI_CMP_NE, SHI_CMP_GT, SHI_CMP_LE, SHI_CMP_LT, SHI_CMP_GE }; /* SHMEM_CMP_ */
+enum { SHI_CMP_EQ = 1, SHI_CMP_NE, SHI_CMP_GT, SHI_CMP_GE, SHI_CMP_LT, SHI_CMP_LE }; /* SHMEM_CMP_ */
 
 SHI_FN shi_u64 shi_aborted(shmem_ctx_t ctx)
 {
@@ -81,7 +81,7 @@ SHI_FN int shi_may_wait(shmem_ctx_t ctx, const void *ivars, shi_u64 bytes, size_
     shi_u64 offset;
     if (!shi_ctx_good(ctx) || !shi_offset(ctx, ivars, n * bytes, bytes, &offset))
         return 0;
-    if (cmp >= SHI_CMP_EQ && cmp <= SHI_CMP_GE)
+    if (cmp >= SHI_CMP_EQ && cmp <= SHI_CMP_LE)
         return 1;
     shi_fault(ctx, SHI_FAULT_OPERATOR, (shi_u32)cmp);
     return 0;

@@ -74,7 +74,7 @@ static inline int holds(uint64_t a, int cmp, uint64_t b)
 static void check(const struct shi_cond *c)
 {
     shi_need_up(c->routine);
-    if (c->cmp < SHMEM_CMP_EQ || c->cmp > SHMEM_CMP_GE)
+    if (c->cmp < SHMEM_CMP_EQ || c->cmp > SHMEM_CMP_LE)
         shi_die(c->routine, "cmp = %d is not a SHMEM_CMP_ operator", c->cmp);
     const struct shi_peer *me = &shi_world.peer[shi_world.pe];
     size_t bytes = c->n <= SIZE_MAX / 8 ? c->n * width(c->word) : SIZE_MAX;
