@@ -21,6 +21,10 @@
 
 #define SHI_SYCL 1
 
+#if defined(__ACPP__) && !defined(__ACPP_ENABLE_LLVM_SSCP_TARGET__)
+#error "ishmem.h: AdaptiveCpp has to compile with --acpp-targets=generic, which runs on every device; kernels of its other targets cannot communicate"
+#endif
+
 typedef int ishmem_team_t;
 typedef shmem_team_config_t ishmem_team_config_t;
 #define ISHMEM_TEAM_INVALID (-1)
@@ -69,9 +73,9 @@ inline ::shmem_team_t shi_host_team(ishmem_team_t team)
 /* Teams are in the order of their numbers, the world first. */
 inline shi_device::shmem_team_t shi_kernel_team(ishmem_team_t team)
 {
-    uint64_t world = (uint64_t)shi_device::ishmem_world_();
+    uint64_t world = shi_device::ishmem_world_().at;
     uint64_t at = world + (uint64_t)team * sizeof(struct shi_device::shi_dev_team);
-    return (shi_device::shmem_team_t)(world && team >= 0 && team < SHI_TEAMS_ ? at : 0); /* llvm-spirv 15 crashes where all pointers are NULL */
+    return shi_device::shmem_team_t(world && team >= 0 && team < SHI_TEAMS_ ? at : 0);
 }
 
 /* The number of a team of the host, which is from now on known by it. */

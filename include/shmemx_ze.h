@@ -60,8 +60,9 @@ int shmemx_ze_module_leave(ze_module_handle_t module);
 
 /*
  * For ishmem.h in SYCL, which calls them. shmemx_sycl_claim, before main: where the device will be the CPU, name its driver to Level Zero's
- * loader. shmemx_sycl_up, collective: use these handles, or with NULL those that SHMEM_DEVICE selects, for the device symmetric heap, and
- * give kernels their default context. shmemx_sycl_state: its address for kernels of this Level Zero context, or NULL.
+ * loader; the device symmetric heap has 512 MiB or what ISHMEM_SYMMETRIC_SIZE says, if SHMEM_DEVICE_SYMMETRIC_SIZE is not set.
+ * shmemx_sycl_up, collective: use these handles, or with NULL those that SHMEM_DEVICE selects, for the device symmetric heap, and give
+ * kernels their default context. shmemx_sycl_state: its address for kernels of this Level Zero context, or NULL.
  */
 void shmemx_sycl_claim(void);
 int shmemx_sycl_up(ze_driver_handle_t driver, ze_context_handle_t context, ze_device_handle_t device);

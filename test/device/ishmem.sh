@@ -113,6 +113,12 @@ SHMEMG_DEVICE static void waits(SHMEMG_GLOBAL int *d, SHMEMG_GLOBAL int *s, SHME
         EXPECT(ishmem_test_some_vector(d, 3, where, 0, ISHMEM_CMP_EQ, d + N + 3) == 1 && where[0] == 0);
         EXPECT(ishmem_int_test_any_vector(d, 3, 0, ISHMEM_CMP_NE, d + N + 3) == 1);
     }
+    int found = 0, alone = 0; /* fair: each of three words that hold is found */
+    for (int i = 0; i < 3; i++)
+        found |= 1 << ishmemx_int_wait_until_any_work_group(d, 3, 0, ISHMEM_CMP_NE, 0, group);
+    for (int i = 0; i < 3 && rank == 0; i++)
+        alone |= 1 << ishmem_test_any(d, 3, 0, ISHMEM_CMP_NE, 0);
+    EXPECT(found == 7 && (alone == 7 || rank));
 }
 
 SHMEMG_DEVICE static void teams(SHMEMG_GLOBAL int *bad)

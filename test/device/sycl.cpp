@@ -357,9 +357,37 @@ static void teams(void)
              ishmem_info_get_version(&major, &minor);
              CHECK(major == ISHMEM_MAJOR_VERSION && minor == ISHMEM_MINOR_VERSION);
          }).wait();
+    queue->single_task([=] { /* llvm-spirv 15 crashes where NULL is all that a pointer can be */
+             CHECK(ishmem_team_translate_pe(ISHMEM_TEAM_WORLD, ishmem_my_pe(), team) == mine);
+             CHECK(ishmem_team_translate_pe(ISHMEM_TEAM_WORLD, me, rows) == me % 2);
+         }).wait();
+    queue->single_task([=] { CHECK(ishmem_team_translate_pe(ISHMEM_TEAM_WORLD, me, ISHMEM_TEAM_INVALID) == -1); }).wait();
+    queue->single_task([=] { CHECK(ishmem_team_translate_pe(rows, me % 2, columns) == me / 2); }).wait();
     expect_good("teams");
     ishmem_team_destroy(rows);
     ishmem_team_destroy(columns);
+}
+
+/* Reductions that a compiler would vectorise, which llvm-spirv 15 cannot translate. */
+static void small_types(void)
+{
+    int *bad = ::bad, n = ::n, me = ::me;
+    short *s = (short *)heap, *d = s + 64;
+    unsigned char *b = (unsigned char *)(s + 128), *c = b + 64;
+    queue->single_task([=] {
+             for (int i = 0; i < 4; i++)
+                 s[i] = (short)(me + i), b[i] = (unsigned char)(i << me);
+         }).wait();
+    ishmem_barrier_all();
+    queue->single_task([=] {
+             CHECK(ishmem_short_sum_inscan(d, s, 4) == 0 && d[3] == me * (me + 1) / 2 + 3 * (me + 1));
+             CHECK(ishmem_short_sum_exscan(d, s, 4) == 0 && d[3] == me * (me - 1) / 2 + 3 * me);
+             CHECK(ishmem_short_max_reduce(d, s, 4) == 0 && d[2] == n + 1);
+         }).wait();
+    queue->single_task([=] { CHECK(ishmem_uchar_and_reduce(c, b, 4) == 0 && c[1] == (n == 1) && c[0] == 0); }).wait();
+    queue->single_task([=] { CHECK(ishmem_uchar_or_reduce(c, b, 4) == 0 && c[1] == (1 << n) - 1); }).wait();
+    queue->single_task([=] { CHECK(ishmem_uchar_xor_reduce(c, b, 4) == 0 && c[2] == (2 << n) - 2); }).wait();
+    expect_good("reductions of small types");
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------------------- */
@@ -379,6 +407,8 @@ static void waits(void)
              CHECK(ishmem_int_wait_until_any(w + 1, 3, nullptr, ISHMEM_CMP_GT, 3) == 1);
              CHECK(ishmem_wait_until_some(w + 1, 3, which, nullptr, ISHMEM_CMP_EQ, 7) == 1 && which[0] == 1);
              CHECK(ishmem_int_test_all(w, 3, nullptr, ISHMEM_CMP_GE, 0) == 1);
+             for (size_t i = 0; i < 3; i++) /* fair: behind the one that was found last */
+                 CHECK(ishmem_int_test_any(w, 3, nullptr, ISHMEM_CMP_GE, 0) == (i + 2) % 3);
              ishmemx_signal_set(flag, 4, to);
              CHECK(ishmem_signal_wait_until(flag, ISHMEM_CMP_GE, 4) == 4);
              ishmem_sync_all();
@@ -419,7 +449,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"rma", rma}, {"others", rma_others}, {"amo", amo}, {"coll", coll}, {"teams", teams}, {"waits", waits}};
+    } parts[] = {{"rma", rma}, {"others", rma_others}, {"amo", amo}, {"coll", coll}, {"small types", small_types}, {"teams", teams}, {"waits", waits}};
     sycl::queue q; /* before ishmem_init, as programs have it */
     queue = &q;
     ishmem_init();

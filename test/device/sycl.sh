@@ -19,6 +19,10 @@ for pes in ${FULMAR_TEST_PES:-2 4}; do
     done
 done
 
+! OSHCC_SYCL="acpp --acpp-targets=omp" $OSHCXX --sycl -fsyntax-only "$top_srcdir/examples/pass_sycl.cpp" > "$work/log" 2>&1 &&
+    grep -m1 'error:' "$work/log" | grep -q 'to compile with --acpp-targets=generic'
+ok $? "a target of AdaptiveCpp whose kernels cannot communicate: the first error says so" "$work/log"
+
 cat > "$work/mixed.cpp" << 'END'
 #include <ishmemx.h>
 #include <cstdio>
@@ -52,6 +56,9 @@ int main()
     good = good && before <= of_kernel[0] && of_kernel[0] == of_kernel[2] && of_kernel[0] <= of_kernel[1] && of_kernel[1] <= after;
     if (!good)
         printf("PE %d: %d %d %d\n", me, err, got[0], got[1]);
+    void *large = ishmem_malloc(100 << 20); /* Intel SHMEM's size of the heap */
+    if (!large != !!getenv("ISHMEM_SYMMETRIC_SIZE"))
+        printf("PE %d: heap\n", me), good = 0;
     ishmem_barrier_all();
     int *wrong = (int *)malloc(4);
     if (me == 0 && getenv("WRONG"))
@@ -71,10 +78,12 @@ END
 if (. "$top_srcdir/src/tools/llvm.sh" && find_llvm); then
     $OSHCXX --sycl -O2 "$work/mixed.cpp" "$work/more.cl" -o "$work/mixed" > "$work/log" 2>&1 &&
         timeout 100 $OSHRUN -n 2 "$work/mixed" > "$work/log" 2>&1
-    ok $? "kernels in SYCL and OpenCL C in one program, with names of shmem.h; time stamps" "$work/log"
+    ok $? "kernels in SYCL and OpenCL C in one program, with names of shmem.h; time stamps; the default size of the heap" "$work/log"
     [ "$(grep -c '^\[000[01]\] WARN: kernel: with its name$' "$work/log")" = 2 ] && [ "$(grep -c '^100%s$' "$work/log")" = 2 ] &&
         [ "$(grep -c '^of the host$' "$work/log")" = 2 ]
     ok $? "ishmemx_print, by type, of kernels and of the host" "$work/log"
+    ISHMEM_SYMMETRIC_SIZE=8M timeout 100 $OSHRUN -n 2 "$work/mixed" > "$work/more" 2>&1
+    ok $? "ISHMEM_SYMMETRIC_SIZE" "$work/more"
     WRONG=1 timeout 100 $OSHRUN -n 2 "$work/mixed" > "$work/log" 2>&1
     grep -q 'a kernel was refused: address 0x[0-9a-f]* is not in the device symmetric heap' "$work/log"
     ok $? "a kernel's error is reported" "$work/log"

@@ -152,6 +152,7 @@ enum { SHI_TREE_DEPTH = 24 };
         int depth = 0;                                                                                                \
         for (int i = 0; i < last; i++) {                                                                              \
             T all = VALUE(shi_g(ctx, source, sizeof(T), shi_member(team, i)));                                        \
+            SHI_SCALAR                                                                                                \
             for (int ends = shi_tree_ends(last, i); ends > 0; ends--)                                                 \
                 all = shi_combine_##N##_(op, left[--depth], all);                                                     \
             left[depth++] = all;                                                                                      \

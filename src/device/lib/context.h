@@ -5,6 +5,7 @@
  *   SHMEMG_DEFAULT_       host, before the launch      device   the launch
  *   shmemg_fault_         device, compare-and-swap     host     the kernel's end
  *   *ctx->fault           device, compare-and-swap     host     relaxed: an error code; no other data depends on it
+ *   shmemg_turn_          device                       device   relaxed: every value is right, see many.h
  */
 #ifndef SHI_CONTEXT_H
 #define SHI_CONTEXT_H
@@ -12,11 +13,20 @@
 #include "device/lib/state.h"
 
 typedef SHI_GLOBAL struct shi_dev_ctx *shmem_ctx_t;
-typedef SHI_GLOBAL struct shi_dev_team *shmem_team_t;
 
 #ifdef SHI_SYCL
+/* An address, not a pointer: llvm-spirv 15 crashes where all values that a pointer can have are NULL. */
+struct shmem_team_t {
+    shi_u64 at;
+    shmem_team_t() = default;
+    explicit shmem_team_t(shi_u64 address) : at(address) {}
+    explicit operator bool() const { return at != 0; }
+    explicit operator shi_u64() const { return at; }
+    SHI_GLOBAL struct shi_dev_team *operator->() const { return (SHI_GLOBAL struct shi_dev_team *)at; }
+};
 #define SHI_CTX_DEFAULT_ (&shi_sycl_state()->ctx)
 #define shmemg_fault_ (*(SHI_GLOBAL shi_u64 *)shi_sycl_state()->fault)
+#define shmemg_turn_ (shi_sycl_state()->turn)
 #if SHI_ACPP
 SHI_HOT SHI_GLOBAL struct shi_sycl_state *shi_sycl_state(void)
 {
@@ -30,11 +40,14 @@ SHI_HOT SHI_GLOBAL struct shi_sycl_state *shi_sycl_state(void)
 }
 #endif
 #else
+typedef SHI_GLOBAL struct shi_dev_team *shmem_team_t;
 /* The context of routines without one. The host writes it once per module. */
 SHI_CONSTANT struct shi_dev_ctx SHMEMG_DEFAULT_ = {0};
 /* The first error of a routine that was called without a valid context. As *ctx->fault. */
 SHI_PROGRAM_SCOPE shi_u64 shmemg_fault_ = 0;
 SHI_SYMBOLS(SHMEMG_DEFAULT_, shmemg_fault_)
+/* Where the next search for any word starts. */
+SHI_PROGRAM_SCOPE shi_u64 shmemg_turn_ = 0;
 #define SHI_CTX_DEFAULT_ ((shmem_ctx_t)&SHMEMG_DEFAULT_)
 #endif
 

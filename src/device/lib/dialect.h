@@ -8,6 +8,7 @@
  *   SHI_FN             a function of the library; SHI_NOINLINE: never inlined, to save its callers' registers; SHI_HOT:
  *                      always inlined, which keeps its request in registers
  *   SHI_ROLLED         before a loop: it is not unrolled, for few registers
+ *   SHI_SCALAR         before a loop: it is not vectorised, as AdaptiveCpp cannot translate reductions of vectors to SPIR-V
  *   SHI_ASSUME         a condition that holds, for the compiler
  *   SHI_PROGRAM_SCOPE  a variable of the module, which the host finds by its name
  *   SHI_CONSTANT       the same, of which kernels only read; in CUDA's constant memory. OpenCL C has none that a host can write
@@ -34,6 +35,7 @@
 #define SHI_HOT static inline __attribute__((always_inline))
 #define SHI_NOINLINE static __attribute__((noinline, unused))
 #define SHI_ROLLED
+#define SHI_SCALAR
 #define SHI_ASSUME(x) __builtin_assume(x)
 #define SHI_PROGRAM_SCOPE __global
 #define SHI_CONSTANT __global
@@ -103,6 +105,7 @@ SHI_FN shi_u64 shi_address(const void *p)
 #define SHI_HOT SHI_FN
 #define SHI_NOINLINE static __noinline__ __device__
 #define SHI_ROLLED _Pragma("unroll 1")
+#define SHI_SCALAR
 #define SHI_ASSUME(x) __builtin_assume(x)
 #ifdef __CUDACC_RDC__
 #define SHI_PROGRAM_SCOPE inline __device__ /* one copy in all linked files, which the host finds */
@@ -217,6 +220,7 @@ SHI_FN shi_u64 shi_address(const void *p)
 #define SHI_HOT SHI_FN
 #define SHI_NOINLINE static __attribute__((noinline, unused))
 #define SHI_ROLLED
+#define SHI_SCALAR
 #define SHI_ASSUME(x) ((void)0)
 #define SHI_PROGRAM_SCOPE static _Thread_local __attribute__((unused)) /* each thread is a work-item of a PE */
 #define SHI_CONSTANT SHI_PROGRAM_SCOPE

@@ -42,9 +42,8 @@ SHI_FN shi_u64 shi_many_all(shmem_ctx_t ctx, const struct shi_many *m, int wait)
     return 1;
 }
 
-/* The number of words that hold, and their indices in order; without indices, 1 + the index of the first. 0: none. *tested:
- * the number of words tested. */
-SHI_FN shi_u64 shi_many_find(const struct shi_many *m, size_t *indices, shi_u64 *tested)
+/* The number of words that hold, and their indices in order. 0: none. *tested: the number of words tested. */
+SHI_FN shi_u64 shi_many_some(const struct shi_many *m, size_t *indices, shi_u64 *tested)
 {
     shi_u64 n = 0;
     *tested = 0;
@@ -52,13 +51,27 @@ SHI_FN shi_u64 shi_many_find(const struct shi_many *m, size_t *indices, shi_u64 
         if (m->status && m->status[i])
             continue;
         ++*tested;
-        if (!shi_many_holds(m, i))
-            continue;
-        if (!indices)
-            return i + 1;
-        indices[n++] = i;
+        if (shi_many_holds(m, i))
+            indices[n++] = i;
     }
     return n;
+}
+
+/* 1 + the index of a word that holds, else 0. Fair: the search starts behind the last one found, so that no word starves. */
+SHI_FN shi_u64 shi_many_any(const struct shi_many *m, shi_u64 *tested)
+{
+    size_t i = m->n ? (size_t)(shi_load_relaxed(&shmemg_turn_) % m->n) : 0;
+    *tested = 0;
+    for (size_t k = 0; k < m->n; k++, i = i + 1 < m->n ? i + 1 : 0) {
+        if (m->status && m->status[i])
+            continue;
+        ++*tested;
+        if (shi_many_holds(m, i)) {
+            shi_store_relaxed(&shmemg_turn_, i + 1);
+            return i + 1;
+        }
+    }
+    return 0;
 }
 
 /* ALL: 1 or 0. ANY: the index of a word that holds, or SIZE_MAX. SOME: the number of those that hold, and their indices. */
@@ -83,7 +96,7 @@ SHI_FN shi_u64 shi_many(shmem_ctx_t ctx, int g, int wait, int kind, const void *
         if (kind == SHI_MANY_ALL)
             found = shi_many_all(ctx, &m, wait);
         else
-            while (!(found = shi_many_find(&m, kind == SHI_MANY_SOME ? indices : 0, &tested)) && wait && tested &&
+            while (!(found = kind == SHI_MANY_SOME ? shi_many_some(&m, indices, &tested) : shi_many_any(&m, &tested)) && wait && tested &&
                    !shi_aborted_sometimes(ctx, &looks))
                 shi_pause();
         if (found)

@@ -48,12 +48,13 @@ struct shi_dev_ctx {
     shi_u64 near[SHI_DEV_NEAR]; /* address of the heap of near_first, and of those after it that this device reaches as well */
 };
 
-/* What a kernel in SYCL finds without an argument, see sycl.h: the default context, and where in host memory the first error of a routine
- * goes that was called without a valid one. It is in device memory. The constant stands for its address; it has the version, as
+/* What a kernel in SYCL finds without an argument, see sycl.h: the default context, where in host memory the first error of a routine
+ * goes that was called without a valid one, and where the next search for any word starts. It is in device memory. The constant stands for its address; it has the version, as
  * SHMEMG_DEFAULT_. */
 struct shi_sycl_state {
     struct shi_dev_ctx ctx;
     shi_u64 fault; /* address of a shi_u64 */
+    shi_u64 turn;
 };
 #define SHI_SYCL_PLACES 0x46756c6d61720000 /* of all versions: the next 64 KiB */
 #define SHI_SYCL_PLACE (SHI_SYCL_PLACES + (SHI_DEV_VERSION << 10))

@@ -21,6 +21,7 @@
 #define SHI_HOT inline __attribute__((always_inline))
 #define SHI_NOINLINE inline __attribute__((noinline))
 #define SHI_ROLLED
+#define SHI_SCALAR _Pragma("clang loop vectorize(disable) unroll(disable)")
 #define SHI_ASSUME(x) __builtin_assume(x)
 typedef uint64_t shi_u64;
 typedef uint32_t shi_u32;

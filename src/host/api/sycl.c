@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <shmemx_ze.h>
+#include <stdlib.h>
 
 #include "device/device.h"
 #include "device/ze_loader.h"
@@ -13,8 +14,11 @@
 #include "proxy/handle.h"
 #include "proxy/proxy.h"
 
+/* Before main, so before the library reads its variables. The heap is as large as Intel SHMEM's. */
 void shmemx_sycl_claim(void)
 {
+    const char *size = getenv("ISHMEM_SYMMETRIC_SIZE");
+    setenv("SHMEM_DEVICE_SYMMETRIC_SIZE", size ? size : "512M", 0);
     shi_ze_claim(1);
 }
 
