@@ -82,57 +82,19 @@ template <typename T, typename B> SHI_FN T fulmar_add_float(T *dest, T value, in
 
 /* ---- waits ------------------------------------------------------------------------------------------------------------- */
 
-/* Words of 2 bytes, for which there are no atomics: by looks at the 4 bytes around them. */
-template <typename T> SHI_FN T fulmar_look_short(const T *p)
-{
-    shi_u64 at = (shi_u64)p & 2;
-    return (T)(shi_load32_acquire((const shi_u32 *)((const char *)p - at)) >> (8 * at));
-}
 template <typename T> SHI_FN int fulmar_holds(const T *p, int cmp, T than)
 {
-    if (sizeof(T) == 2)
-        return shi_compare(shi_rankable((shi_u64)(unsigned short)fulmar_look_short(p), 2, fulmar_is_signed<T>()), fulmar_cmp(cmp),
-                           shi_rankable((shi_u64)(unsigned short)than, 2, fulmar_is_signed<T>()));
-    return shi_compare(shi_rankable(shi_watch(p, sizeof(T)), sizeof(T), fulmar_is_signed<T>()), fulmar_cmp(cmp),
-                       shi_rankable(fulmar_bits(than), sizeof(T), fulmar_is_signed<T>()));
+    return shi_test(SHI_CTX_DEFAULT_, SHI_THREAD, p, sizeof(T), fulmar_is_signed<T>(), fulmar_cmp(cmp), fulmar_bits(than));
 }
 template <typename T> SHI_FN void fulmar_wait(T *p, int cmp, T than)
 {
-    shmem_ctx_t ctx = SHI_CTX_DEFAULT_;
-    shi_u32 looks = 0;
-    if (sizeof(T) > 2)
-        shi_wait_until(ctx, SHI_THREAD, p, sizeof(T), fulmar_is_signed<T>(), fulmar_cmp(cmp), fulmar_bits(than));
-    else
-        while (!fulmar_holds(p, cmp, than) && !shi_aborted_sometimes(ctx, &looks))
-            shi_pause();
+    shi_wait_until(SHI_CTX_DEFAULT_, SHI_THREAD, p, sizeof(T), fulmar_is_signed<T>(), fulmar_cmp(cmp), fulmar_bits(than));
 }
-
-/* The words of a list for which the condition holds; kind and result as shi_many's, without what has no words to test. */
 template <typename T>
 SHI_FN size_t fulmar_many(int wait, int kind, const T *p, size_t n, size_t *indices, const int *status, int cmp, T value, const T *values)
 {
-    shmem_ctx_t ctx = SHI_CTX_DEFAULT_;
-    if (sizeof(T) > 2)
-        return shi_many(ctx, SHI_THREAD, wait, kind, p, sizeof(T), fulmar_is_signed<T>(), n, indices, status, fulmar_cmp(cmp),
-                        fulmar_bits(value), values);
-    shi_u32 looks = 0;
-    for (;;) {
-        size_t tested = 0, held = 0, first = n;
-        for (size_t i = 0; i < n; i++) {
-            if (status && status[i])
-                continue;
-            tested++;
-            if (!fulmar_holds(p + i, cmp, values ? values[i] : value))
-                continue;
-            if (kind == SHI_MANY_SOME)
-                indices[held] = i;
-            first = held++ ? first : i;
-        }
-        int enough = kind == SHI_MANY_ALL ? held == tested : held || !tested;
-        if (enough || !wait || shi_aborted_sometimes(ctx, &looks))
-            return kind == SHI_MANY_ALL ? enough : kind == SHI_MANY_SOME ? held : held ? first : SIZE_MAX;
-        shi_pause();
-    }
+    return shi_many(SHI_CTX_DEFAULT_, SHI_THREAD, wait, kind, p, sizeof(T), fulmar_is_signed<T>(), n, indices, status, fulmar_cmp(cmp),
+                    fulmar_bits(value), values);
 }
 
 /* ---- collectives ------------------------------------------------------------------------------------------------------- */
@@ -141,6 +103,41 @@ SHI_FN int fulmar_barrier(int g, int team)
 {
     shmem_ctx_t ctx = SHI_CTX_DEFAULT_;
     return shi_quiet_sync(ctx, g, fulmar_team(ctx, team));
+}
+
+/* Of a warpgroup, 128 threads of a block, by a hardware barrier of its own, from the ninth on. */
+SHI_FN int fulmar_barrier_warpgroup(int number)
+{
+    enum { THREADS = 128, FIRST = 8 };
+    shmem_ctx_t ctx = SHI_CTX_DEFAULT_;
+    unsigned rank = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), barrier = FIRST + rank / THREADS, bad = 0, any;
+    asm volatile("bar.sync %0, 128;" : : "r"(barrier) : "memory");
+    if (rank % THREADS == 0)
+        bad = shi_quiet_sync(ctx, SHI_THREAD, fulmar_team(ctx, number)) != 0;
+    asm volatile("{ .reg .pred p, q; setp.ne.u32 p, %1, 0; bar.red.or.pred q, %2, 128, p; selp.u32 %0, 1, 0, q; }"
+                 : "=r"(any) : "r"(bad), "r"(barrier) : "memory");
+    return -(int)any;
+}
+
+/* The pair with the largest x, of equal ones that of the first PE; dest may be source. */
+SHI_FN int fulmar_maxloc(int g, int number, double2 *dest, const double2 *source, size_t n)
+{
+    shmem_ctx_t ctx = SHI_CTX_DEFAULT_;
+    shmem_team_t team = fulmar_team(ctx, number);
+    if (!shi_team_good(ctx, team) || shi_quiet_sync(ctx, g, team))
+        return -1;
+    for (size_t i = shi_rank(g), from = 0; from < n; from += shi_lanes(g), i += shi_lanes(g)) {
+        double2 best, other;
+        for (int pe = 0; i < n && pe < team->n; pe++) {
+            shi_get(ctx, SHI_THREAD, &other, source + i, sizeof other, shi_member(team, pe), 0);
+            best = pe == 0 || other.x > best.x ? other : best;
+        }
+        if (shi_sync(ctx, g, team)) /* all have read these pairs */
+            return -1;
+        if (i < n)
+            dest[i] = best;
+    }
+    return shi_sync(ctx, g, team);
 }
 
 #define FULMAR_FOLDS_(N, T, BITWISE) SHI_FOLD_(N, T, fulmar_value<T>, BITWISE)

@@ -63,6 +63,15 @@ FULMAR_GROUPS_(FULMAR_ORDER_OF_GROUP_, )
 #define nvshmemx_sync_warp nvshmemx_team_sync_warp
 #define nvshmemx_sync_block nvshmemx_team_sync_block
 
+FULMAR_DEVICE_ int nvshmemx_barrier_warpgroup(nvshmem_team_t team)
+{
+    return shi_device::fulmar_barrier_warpgroup(team);
+}
+FULMAR_DEVICE_ int nvshmemx_double2_maxloc_reduce_block(nvshmem_team_t team, double2 *dest, const double2 *source, size_t nreduce)
+{
+    return shi_device::fulmar_maxloc(shi_device::SHI_TG, team, dest, source, nreduce);
+}
+
 /* ---- atomic operations on floating-point numbers, signals ---------------------------------------------------------------------- */
 
 #define FULMAR_FLOAT_ADD_(N, T, B)                                                                                    \

@@ -13,6 +13,7 @@
 #include "device/cuda_loader.h"
 #include "device/cuda_memory.h"
 #include "device/cuda_module.h"
+#include "device/cuda_virtual.h"
 #include "device/device.h"
 #include "host/util/log.h"
 #include "host/util/numa.h"
@@ -116,5 +117,7 @@ static int takes_turns(const char **how)
     describe, up, down, shi_cuda_alloc, shi_cuda_release, shi_cuda_share, shi_cuda_map, shi_cuda_unmap, shi_cuda_export_memory, \
         shi_cuda_copy, shi_cuda_copies_start, shi_cuda_copies_ended, shi_cuda_clear, shi_cuda_alloc_shared, shi_cuda_load, \
         shi_cuda_variable, shi_cuda_launch, shi_cuda_finish, shi_cuda_busy, shi_cuda_host_call
-const struct shi_device_ops shi_device_cuda = {"cuda", probe, CUDA_OPS, is_near, NULL, NULL, NULL, shi_cuda_adopt, takes_turns},
-                            shi_device_cuda_cpu = {"cuda-cpu", probe_cpu, CUDA_OPS, NULL, while_idle, stalled, NULL, shi_cuda_adopt, NULL};
+const struct shi_device_ops shi_device_cuda = {"cuda", probe, CUDA_OPS, is_near, NULL, NULL, NULL, shi_cuda_adopt, takes_turns,
+                                               shi_cuda_disown, shi_cuda_virtual_shared},
+                            shi_device_cuda_cpu = {"cuda-cpu", probe_cpu, CUDA_OPS, NULL, while_idle, stalled, NULL, shi_cuda_adopt, NULL,
+                                                   shi_cuda_disown, shi_cuda_virtual_shared};

@@ -66,7 +66,7 @@ static int find_calls(void *so)
     CUDA_CALLS(X)
 #undef X
 #define X(call, params) shi_cu.call = missing || get(#call, &at, CU_API_VERSION, 0, NULL) ? NULL : (__typeof__(shi_cu.call))at;
-    CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_CPU(X)
+    CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_VIRTUAL(X) CUDA_CALLS_CPU(X)
 #undef X
 #define X(call, params) shi_cu.call = missing || get(#call, &at, CU_API_VERSION_12_4, 0, NULL) ? NULL : (__typeof__(shi_cu.call))at;
     CUDA_CALLS_SINCE_12_4(X)

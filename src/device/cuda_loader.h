@@ -7,7 +7,7 @@
 /* The driver's functions, after shi_cuda_open; optional ones may be NULL. */
 extern struct shi_cu {
 #define X(call, params) CUresult(*call) params;
-    CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X) CUDA_CALLS_CPU(X)
+    CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_VIRTUAL(X) CUDA_CALLS_SINCE_12_4(X) CUDA_CALLS_CPU(X)
 #undef X
 } shi_cu;
 

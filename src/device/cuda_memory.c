@@ -14,6 +14,7 @@
 
 #include "device/cuda_launch.h"
 #include "device/cuda_loader.h"
+#include "device/cuda_virtual.h"
 #include "device/marks.h"
 #include "device/places.h"
 #include "host/util/log.h"
@@ -51,6 +52,7 @@ struct mapping {
     uint64_t offset;   /* of the peer's memory in it */
     CUdevice device;
     CUcontext context; /* of the device; NULL: mapped in ours */
+    size_t bytes;      /* of memory of cuda_virtual.h; else 0 */
     struct mapping *next;
 };
 static struct mapping *mappings;
@@ -163,14 +165,26 @@ int shi_cuda_adopt(void *addr, size_t bytes)
 {
     CUdeviceptr at = (CUdeviceptr)addr, base = 0;
     size_t all = 0;
-    int device = -1;
-    if (SHI_CU(cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at)) || device != shi_cuda.device ||
-        SHI_CU(cuMemGetAddressRange(&base, &all, at)) || bytes > all - (at - base)) {
+    int device = -1, here = 0, mapped = shi_cuda_is_virtual(addr, &here);
+    if (!mapped)
+        here = !SHI_CU(cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at)) && device == shi_cuda.device;
+    if (!here || SHI_CU(cuMemGetAddressRange(&base, &all, at)) || bytes > all - (at - base)) {
         shi_log_error("CUDA: %zu bytes at %p are not memory of one allocation on device %d", bytes, addr, shi_cuda.device);
         return -EINVAL;
     }
-    shi_places_learn(addr, bytes, SHI_PLACE_OWN);
-    return synchronise_copies(at);
+    if (mapped && base != at) {
+        shi_log_error("CUDA: %p is not where its mapping begins (cuMemMap)", addr);
+        return -EINVAL;
+    }
+    int err = mapped ? 0 : synchronise_copies(at); /* CUDA sets SYNC_MEMOPS for memory of cuMemAlloc */
+    if (!err)
+        shi_places_learn(addr, bytes, SHI_PLACE_OWN);
+    return err;
+}
+
+void shi_cuda_disown(void *addr)
+{
+    shi_places_forget(addr);
 }
 
 void shi_cuda_release(void *addr)
@@ -203,7 +217,7 @@ int shi_cuda_alloc_shared(size_t bytes, void **addr)
 
 _Static_assert(sizeof(CUipcMemHandle) <= sizeof((struct shi_device_share *)0)->handle, "a handle fits");
 
-int shi_cuda_share(void *addr, struct shi_device_share *out)
+static int share_by_handle(void *addr, struct shi_device_share *out)
 {
     CUipcMemHandle h;
     CUdeviceptr base;
@@ -214,6 +228,14 @@ int shi_cuda_share(void *addr, struct shi_device_share *out)
         return shi_cuda_failed("cuIpcGetMemHandle, by which PEs of a node map each other's device memory,", r);
     memcpy(out->handle, &h, sizeof h);
     out->offset = (CUdeviceptr)addr - base;
+    return 0;
+}
+
+int shi_cuda_share(void *addr, struct shi_device_share *out)
+{
+    int here, err = shi_cuda_is_virtual(addr, &here) ? shi_cuda_virtual_share(addr, out) : share_by_handle(addr, out);
+    if (err)
+        return err;
     if (shi_cu.cuDeviceGetPCIBusId(out->device, sizeof out->device, shi_cuda.device))
         out->device[0] = 0;
     out->pid = getpid();
@@ -250,7 +272,9 @@ static int map_far(const char *owner, CUipcMemHandle h, struct mapping *m)
 
 static void unmap(const struct mapping *m)
 {
-    if (m->context) {
+    if (m->bytes) {
+        shi_cuda_virtual_unmap(m->at, m->bytes);
+    } else if (m->context) {
         SHI_CU_OF(m->context, cuIpcCloseMemHandle(m->at));
         shi_cu.cuDevicePrimaryCtxRelease(m->device);
     } else {
@@ -258,25 +282,34 @@ static void unmap(const struct mapping *m)
     }
 }
 
-/* A process cannot open a handle that it made. */
-int shi_cuda_map(const struct shi_device_share *s, size_t bytes, void **addr, int *copies_only)
+static int map_by_handle(const struct shi_device_share *s, struct mapping *m, int *copies_only)
 {
     CUipcMemHandle h;
-    struct mapping m = {.offset = s->offset, .next = mappings}, *kept;
-    char id[sizeof s->device] = "";
-    if (s->pid == getpid()) {
-        shi_log_error("CUDA: a process cannot map its own device memory");
-        return -EINVAL;
-    }
     memcpy(&h, s->handle, sizeof h);
-    CUresult r = SHI_CU(cuIpcOpenMemHandle(&m.at, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    *copies_only = r && map_far(s->device, h, &m) == 0;
+    CUresult r = SHI_CU(cuIpcOpenMemHandle(&m->at, h, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    *copies_only = r && map_far(s->device, h, m) == 0;
     if (r && !*copies_only && index_of(s->device) < 0)
         return shi_device_not_visible(s->pid, s->device, "CUDA_VISIBLE_DEVICES");
     if (r && !*copies_only)
         return shi_cuda_failed("cuIpcOpenMemHandle, for a peer's device memory (SHMEM_TRANSPORT=ofi does without),", r);
     if (*copies_only)
         shi_log_debug("the device cannot access the memory of device %s (error %d): copies only", s->device, r);
+    return 0;
+}
+
+/* A process cannot open a handle that it made. */
+int shi_cuda_map(const struct shi_device_share *s, size_t bytes, void **addr, int *copies_only)
+{
+    struct mapping m = {.offset = s->offset, .bytes = shi_cuda_virtual_is(s) ? bytes : 0, .next = mappings}, *kept;
+    char id[sizeof s->device] = "";
+    *copies_only = 0;
+    if (s->pid == getpid()) {
+        shi_log_error("CUDA: a process cannot map its own device memory");
+        return -EINVAL;
+    }
+    int err = m.bytes ? shi_cuda_virtual_map(s, bytes, &m.at) : map_by_handle(s, &m, copies_only);
+    if (err)
+        return err;
     if (!(kept = malloc(sizeof *kept))) {
         unmap(&m);
         return -ENOMEM;

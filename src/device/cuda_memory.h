@@ -10,6 +10,7 @@ void shi_cuda_memory_down(void);
 
 int shi_cuda_alloc(size_t bytes, void **addr);
 int shi_cuda_adopt(void *addr, size_t bytes);
+void shi_cuda_disown(void *addr);
 void shi_cuda_release(void *addr);
 int shi_cuda_alloc_shared(size_t bytes, void **addr);
 int shi_cuda_share(void *addr, struct shi_device_share *out);

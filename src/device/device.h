@@ -93,10 +93,14 @@ struct shi_device_ops {
     int (*stalled)(int *at, struct shi_device_stalled *out);
     /* The program has registered this image, usually before main. NULL: of no interest. */
     void (*registered)(const void *image, size_t bytes);
-    /* Prepare memory that the program has allocated on this device for the other calls, except release. NULL: nothing is needed. */
+    /* Prepare memory that the program has allocated on this device for the other calls, except release; -EINVAL for other memory. disown:
+     * before the program frees it. NULL: nothing is needed. */
     int (*adopt)(void *addr, size_t bytes);
     /* Do processes that share a device take turns on it, each for milliseconds? Then *how says how they can run at the same time. NULL: no. */
     int (*takes_turns)(const char **how);
+    void (*disown)(void *addr);
+    /* All PEs that map the memory have done so: free what `share` has kept for them. NULL: it keeps nothing. */
+    void (*shared)(const struct shi_device_share *share);
 };
 
 /* For backends: compare the size given for argument i with the size that the kernel takes; NULL: no such argument. 0, or

@@ -374,5 +374,5 @@ static int stalled(int *at, struct shi_device_stalled *out)
     describe, up, down, alloc, release, share, map, unmap, export_memory, copy, copies_start, copies_ended,       \
         NULL, alloc_shared, shi_ze_load_module, shi_ze_variable, shi_ze_launch, shi_ze_finish, shi_ze_busy,         \
         shi_ze_host_call, NULL
-const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, NULL, NULL, NULL, NULL, NULL},
-                            shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, while_idle, stalled, registered, NULL, NULL};
+const struct shi_device_ops shi_device_ze = {"ze", probe_ze, ZE_OPS, NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+                            shi_device_cpu = {"cpu", probe_cpu, ZE_OPS, while_idle, stalled, registered, NULL, NULL, NULL, NULL};

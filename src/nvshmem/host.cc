@@ -121,6 +121,7 @@ void nvshmem_query_thread(int *provided)
 void nvshmem_finalize(void)
 {
     cudaDeviceSynchronize();
+    nvshmemx_buffer_unregister_all();
     shmem_finalize();
     status = has_heap = 0;
     same = SHMEM_TEAM_INVALID;
@@ -244,30 +245,74 @@ void fulmar_nvshmem_begin(void)
         nvshmem_free(nvshmem_malloc(1));
 }
 
-/* Host memory needs no registration: puts copy it. */
-int nvshmemx_buffer_register(void *, size_t)
+/* Local buffers: kernels use any memory of the device; calls of the host take the host's without registration, and the device's with it. */
+static struct buffer {
+    char *at;
+    size_t bytes;
+    bool local; /* told to Fulmar */
+    struct buffer *next;
+} *buffers;
+
+static struct buffer **find(const void *addr)
 {
+    struct buffer **b = &buffers;
+    while (*b && ((char *)addr < (*b)->at || (char *)addr >= (*b)->at + (*b)->bytes))
+        b = &(*b)->next;
+    return b;
+}
+
+int nvshmemx_buffer_register(void *addr, size_t length)
+{
+    cudaPointerAttributes a;
+    if (!addr || !length || *find(addr) || *find((char *)addr + length - 1)) {
+        fprintf(stderr, "nvshmemx_buffer_register: addr = %p, length = %zu: no memory, or memory that is registered\n", addr, length);
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    }
+    bool local = cudaPointerGetAttributes(&a, addr) == cudaSuccess && a.type == cudaMemoryTypeDevice;
+    if (local && shmemx_local_add(addr, length))
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    buffers = new buffer{(char *)addr, length, local, buffers};
     return 0;
 }
 
-int nvshmemx_buffer_unregister(void *)
+static void forget(struct buffer **at)
 {
+    struct buffer *b = *at;
+    if (b->local)
+        shmemx_local_remove(b->at);
+    *at = b->next;
+    delete b;
+}
+
+int nvshmemx_buffer_unregister(void *addr)
+{
+    struct buffer **b = find(addr);
+    if (!*b || (*b)->at != addr) {
+        fprintf(stderr, "nvshmemx_buffer_unregister: addr = %p is not registered\n", addr);
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    }
+    forget(b);
     return 0;
 }
 
 void nvshmemx_buffer_unregister_all(void)
 {
+    while (buffers)
+        forget(&buffers);
 }
 
-void *nvshmemx_buffer_register_symmetric(void *, size_t, int)
+/* Memory keeps its address, which is the symmetric one. */
+void *nvshmemx_buffer_register_symmetric(void *buf_ptr, size_t size, int)
 {
-    fprintf(stderr, "nvshmemx_buffer_register_symmetric: memory of the program cannot join the symmetric heap; use nvshmem_malloc\n");
-    return NULL;
+    fulmar_nvshmem_begin();
+    int err = shmemx_symmetric_add(buf_ptr, size, SHMEMX_MEMORY_DEVICE);
+    return err ? NULL : buf_ptr;
 }
 
-int nvshmemx_buffer_unregister_symmetric(void *, size_t)
+int nvshmemx_buffer_unregister_symmetric(void *mmap_ptr, size_t)
 {
-    return NVSHMEMX_ERROR_NOT_SUPPORTED;
+    fulmar_nvshmem_complete();
+    return shmemx_symmetric_remove(mmap_ptr) ? NVSHMEMX_ERROR_INVALID_VALUE : 0;
 }
 
 /* ---- kernels -------------------------------------------------------------------------------------------------------------------- */

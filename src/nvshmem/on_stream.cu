@@ -40,12 +40,7 @@ static __global__ void quiet()
 
 static __global__ void wait_all(const void *ivars, size_t bytes, int is_signed, size_t n, const int *status, int cmp, uint64_t value, const void *values)
 {
-    if (bytes > 2)
-        shi_many(SHI_CTX_DEFAULT_, SHI_THREAD, 1, SHI_MANY_ALL, ivars, bytes, is_signed, n, 0, status, fulmar_cmp(cmp), value, values);
-    else if (is_signed)
-        fulmar_many<short>(1, SHI_MANY_ALL, (const short *)ivars, n, 0, status, cmp, (short)value, (const short *)values);
-    else
-        fulmar_many<unsigned short>(1, SHI_MANY_ALL, (const unsigned short *)ivars, n, 0, status, cmp, (unsigned short)value, (const unsigned short *)values);
+    shi_many(SHI_CTX_DEFAULT_, SHI_THREAD, 1, SHI_MANY_ALL, ivars, bytes, is_signed, n, 0, status, fulmar_cmp(cmp), value, values);
 }
 
 static __global__ void collective(int kind, int number, void *dest, const void *source, size_t bytes, int root)

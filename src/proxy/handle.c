@@ -18,11 +18,13 @@
 #include "device/device.h"
 #include "device/lib/state.h"
 #include "host/init/device_heap.h"
+#include "host/ops/added.h"
 #include "host/ops/dheap.h"
 #include "host/util/log.h"
 #include "proxy/proxy.h"
 
 enum { FLAG_BYTES = SHI_DEV_TEAM_WORDS * sizeof(uint64_t), MIN_SLOTS = 2, MAX_SLOTS = 1 << 20 };
+_Static_assert((int)SHI_DEV_ADDED == (int)SHI_ADDED, "kernels find all");
 _Static_assert(SHI_SLOTS * FLAG_BYTES <= SHI_DHEAP_HEAD_BYTES, "every team's flags head the heap");
 
 /* A context and its ring. */
@@ -40,11 +42,13 @@ struct one {
 struct common {
     uint64_t fault;
     struct shi_dev_team team[SHI_SLOTS]; /* by the team's slot */
+    struct shi_dev_added added[SHI_DEV_ADDED];
     uint64_t peer_heap[];                /* [n_pes] */
 };
 
 static struct common *common, *common_at;
 static int *list_of[SHI_SLOTS]; /* for kernels: the members of a team that is not evenly spaced, or NULL */
+static uint64_t *peers_of[SHI_DEV_ADDED], *peers_at[SHI_DEV_ADDED]; /* for common->added; they stay for later memory */
 static struct one *standard, *all, *free_ones;
 /* Device copies of contexts: in the allocation of common_at, because each of its own would take a page of 2 MiB and, made while
  * kernels run, might wait for them. */
@@ -125,6 +129,52 @@ static const struct shi_dev_team *fill_team(const struct shmem_team *t)
     return d;
 }
 
+/* The table of PEs' addresses for entry i of common->added. 0 or -errno after one line. */
+static int need_peers(int i)
+{
+    void *p, *at;
+    size_t bytes = (size_t)shi_world.n_pes * sizeof(uint64_t);
+    int err = peers_of[i] ? 0 : shi_device->alloc_shared(bytes, &p);
+    if (err || peers_of[i])
+        return err;
+    err = alloc_copy(p, bytes, &at);
+    if (err)
+        return err;
+    peers_of[i] = p;
+    peers_at[i] = at;
+    return 0;
+}
+
+/* Kernels that run find either nothing or all. */
+static int show_added(int i)
+{
+    const struct shi_added *a = shi_added_at(i);
+    int err = need_peers(i);
+    if (err)
+        return err;
+    for (int pe = 0; pe < shi_world.n_pes; pe++)
+        peers_of[i][pe] = shi_world.config.device_direct ? (uint64_t)a->at[pe] : 0;
+    show(peers_of[i], peers_at[i], (size_t)shi_world.n_pes * sizeof(uint64_t));
+    common->added[i] = (struct shi_dev_added){.lo = a->lo, .peer = (uint64_t)peers_at[i]};
+    show(&common->added[i], &common_at->added[i], sizeof common->added[i]);
+    common->added[i].bytes = a->bytes;
+    show(&common->added[i].bytes, &common_at->added[i].bytes, sizeof common->added[i].bytes);
+    return 0;
+}
+
+int shi_handle_added(int i)
+{
+    return common ? show_added(i) : 0;
+}
+
+void shi_handle_removed(int i)
+{
+    if (!common)
+        return;
+    common->added[i].bytes = 0;
+    show(&common->added[i].bytes, &common_at->added[i].bytes, sizeof common->added[i].bytes);
+}
+
 /* Allocate a context and serve its ring. NULL after one line. */
 static struct one *make(void)
 {
@@ -160,7 +210,7 @@ static void fill(struct one *o, const struct shmem_team *team, const struct shi_
 {
     o->shown.ctx = (struct shi_dev_ctx){
         .version = SHI_DEV_VERSION, .ring = (uint64_t)&o->at->ring, .heap = shi_world.dev_lo,
-        .heap_bytes = shi_world.dev_bytes, .peer_heap = (uint64_t)common_at->peer_heap,
+        .heap_bytes = shi_world.dev_bytes, .peer_heap = (uint64_t)common_at->peer_heap, .added = (uint64_t)common_at->added,
         .world = (uint64_t)&common_at->team[SHI_SLOT_WORLD], .shared = (uint64_t)&common_at->team[SHI_SLOT_SHARED],
         .me = t->me, .n_pes = t->n, .start = t->start, .stride = t->stride, .list = t->list,
         .fault = (uint64_t)&common_at->fault,
@@ -178,6 +228,10 @@ static void down(void)
         if (!copies || o->at < copies || o->at >= copies + COPIES)
             release_copy(&o->shown, o->at);
     release_copy(common, common_at);
+    for (int i = 0; i < SHI_DEV_ADDED; i++) {
+        release_copy(peers_of[i], peers_at[i]);
+        peers_of[i] = peers_at[i] = NULL;
+    }
     common = common_at = NULL;
     copies = NULL;
     n_copies = 0;
@@ -207,6 +261,10 @@ int shi_handle_up(void)
     for (int i = 0; i < shi_world.n_pes; i++)
         common->peer_heap[i] = shi_world.config.device_direct && !shi_world.check ? (uint64_t)shi_dheap_direct(i) : 0;
     show(common, common_at, bytes);
+    for (int i = 0; i < SHI_DEV_ADDED && !err; i++)
+        err = shi_added_at(i)->bytes && shi_added_at(i)->device ? show_added(i) : 0;
+    if (err)
+        return err;
     const struct shi_dev_team *world = fill_team(&shi_team_world);
     standard = fill_team(&shi_team_shared) ? make() : NULL;
     if (!standard)

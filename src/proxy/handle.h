@@ -19,6 +19,11 @@ int shi_handle_up(void);
 void *shi_handle_ctx(void);
 const struct shi_dev_ctx *shi_handle_default(void);
 
+/* The i-th symmetric memory beside the heap (ops/added.h), which is the device's, has been added or is about to be removed. 0, or -errno
+ * after one line. */
+int shi_handle_added(int i);
+void shi_handle_removed(int i);
+
 /* A context of the team with a ring of its own. options: SHMEM_CTX_. 0 and *out, or -errno after one line. Pair:
  * shi_handle_ctx_destroy, which completes its requests; no kernel may use the context any more. */
 int shi_handle_ctx_create(const struct shmem_team *t, long options, void **out);

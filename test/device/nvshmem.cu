@@ -47,6 +47,12 @@ __global__ void one_thread(int *data, uint64_t *words, int *bad)
     nvshmem_short_wait_until((short *)(words + 8) + 1, NVSHMEM_CMP_LT, (short)0);
     EXPECT(nvshmem_short_test((short *)(words + 8) + 1, NVSHMEM_CMP_EQ, (short)-3));
     size_t where[2];
+    short two[2] = {-3, 0};
+    EXPECT(nvshmem_short_test_all((short *)(words + 8) + 1, 1, NULL, NVSHMEM_CMP_LE, (short)-3));
+    EXPECT(nvshmem_short_wait_until_any((short *)(words + 8), 2, NULL, NVSHMEM_CMP_LT, (short)0) == 1);
+    EXPECT(nvshmem_short_test_some_vector((short *)(words + 8), 2, where, NULL, NVSHMEM_CMP_GE, two) == 1 && where[0] == 0);
+    EXPECT(nvshmem_ushort_test((unsigned short *)(words + 8) + 1, NVSHMEM_CMP_GT, (unsigned short)65532));
+    EXPECT(!nvshmem_ushort_test((unsigned short *)(words + 8) + 1, NVSHMEM_CMP_GT, (unsigned short)65533));
     EXPECT(nvshmem_uint64_wait_until_some(words + 6, 2, where, NULL, NVSHMEM_CMP_NE, 0) == 2 && where[1] == 1);
     EXPECT(nvshmem_uint64_test_any(words + 6, 2, NULL, NVSHMEM_CMP_EQ, 44) == 1);
     int held = 0; /* each operator, with less, the same and more */
@@ -106,6 +112,33 @@ template <typename T> __device__ void fill(T *p, int n, int rank, int step, int 
     }
 BY_GROUP(_block, by_block, __syncthreads())
 BY_GROUP(_warp, by_warp, __syncwarp())
+
+/* Catches: a warpgroup that waits for the rest of the block, or goes on before others' data is there. */
+__global__ void by_warpgroup(int *d, int *bad)
+{
+    int me = nvshmem_my_pe(), n = nvshmem_n_pes(), rank = threadIdx.x;
+    if (rank >= 128)
+        return; /* the second warpgroup takes no part */
+    nvshmemx_barrier_warpgroup(NVSHMEM_TEAM_WORLD); /* other PEs' earlier kernels use d */
+    for (int k = 1; k <= 3; k++) {
+        nvshmem_int_p(d + rank, me * 1000 + rank * k, (me + 1) % n);
+        EXPECT(nvshmemx_barrier_warpgroup(NVSHMEM_TEAM_WORLD) == 0);
+        EXPECT(d[(rank + 77) % 128] == (me + n - 1) % n * 1000 + (rank + 77) % 128 * k);
+        EXPECT(nvshmemx_barrier_warpgroup(NVSHMEM_TEAM_WORLD) == 0);
+    }
+}
+
+/* Catches: a pair that is torn, the place of another maximum, a source that is overwritten before all have read it. */
+__global__ void pairs(double2 *p, int *bad)
+{
+    int me = nvshmem_my_pe(), n = nvshmem_n_pes();
+    for (int i = threadIdx.x; i < 2 * GROUP; i += blockDim.x)
+        p[i] = i == 4 || i == 5 ? make_double2(7, me) /* equal */ : make_double2((me + i) % n * 0.5, me * 100 + i);
+    __syncthreads();
+    EXPECT(nvshmemx_double2_maxloc_reduce_block(NVSHMEM_TEAM_WORLD, p, p, 2 * GROUP) == 0);
+    for (int i = threadIdx.x; i < 2 * GROUP; i += blockDim.x)
+        EXPECT(i == 4 || i == 5 ? p[i].x == 7 && p[i].y == 0 : p[i].x == (n - 1) * 0.5 && (int)p[i].y == ((n - 1 - i % n) + n) % n * 100 + i);
+}
 
 /* ---- the host ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -178,6 +211,121 @@ static void shared_memory(void)
     nvshmem_free(sent);
 }
 
+/* Everything, on symmetric memory of BYTES whose words are zero. */
+enum { BYTES = 2 * ROOM * (int)sizeof(int) + 2 * N * (int)sizeof(half) + 16 * (int)sizeof(uint64_t) };
+static void all_families(char *memory, nvshmem_team_t half_team)
+{
+    int *d = (int *)memory, *s = d + ROOM, *bad, line = 0;
+    uint64_t *words = (uint64_t *)(s + ROOM);
+    half *hd = (half *)(words + 16), *hs = hd + N;
+    cudaMalloc(&bad, sizeof *bad);
+    cudaMemset(bad, 0, sizeof *bad);
+    void *args[] = {&d, &words, &bad};
+    CHECK(nvshmemx_collective_launch((const void *)one_thread, dim3(1), dim3(1), args, 0, 0) == 0);
+    by_block<<<1, GROUP>>>(NVSHMEM_TEAM_WORLD, d, s, hd, hs, bad);
+    by_warp<<<1, 32>>>(NVSHMEMX_TEAM_NODE, d, s, hd, hs, bad);
+    if (half_team != NVSHMEM_TEAM_INVALID)
+        by_block<<<1, GROUP>>>(half_team, d, s, hd, hs, bad);
+    by_warp<<<1, 32>>>(NVSHMEMX_TEAM_SAME_MYPE_NODE, d, s, hd, hs, bad);
+    by_warpgroup<<<1, 256>>>(d, bad);
+    pairs<<<1, GROUP>>>((double2 *)d, bad);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    cudaMemcpy(&line, bad, sizeof line, cudaMemcpyDefault);
+    if (line)
+        fprintf(stderr, "nvshmem.cu:%d: PE %d: failed in a kernel\n", line, nvshmem_my_pe()), failed++;
+    on_streams(d, s, words);
+    by_host(d, s);
+    cudaFree(bad);
+}
+
+/* Memory of cuMemCreate at an address that differs from PE to PE. */
+enum { GRAIN = 2 << 20 };
+struct mapped {
+    CUdeviceptr reserved, at;
+    size_t bytes;
+};
+static mapped map_memory(int device, int handle_types)
+{
+    CUmemAllocationProp prop = {};
+    CUmemGenericAllocationHandle h;
+    CUmemAccessDesc access = {};
+    mapped m = {0, 0, (size_t)GRAIN * (2 + nvshmem_my_pe())};
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location.type = access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    prop.location.id = access.location.id = device;
+    prop.requestedHandleTypes = (CUmemAllocationHandleType)handle_types;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CHECK(cuMemCreate(&h, GRAIN, &prop, 0) == CUDA_SUCCESS);
+    CHECK(cuMemAddressReserve(&m.reserved, m.bytes, 0, 0, 0) == CUDA_SUCCESS);
+    m.at = m.reserved + m.bytes - GRAIN;
+    CHECK(cuMemMap(m.at, GRAIN, 0, h, 0) == CUDA_SUCCESS && cuMemSetAccess(m.at, GRAIN, &access, 1) == CUDA_SUCCESS);
+    CHECK(cuMemRelease(h) == CUDA_SUCCESS && cudaMemset((void *)m.at, 0, GRAIN) == cudaSuccess);
+    return m;
+}
+
+static void unmap_memory(const mapped &m)
+{
+    CHECK(cuMemUnmap(m.at, GRAIN) == CUDA_SUCCESS && cuMemAddressFree(m.reserved, m.bytes) == CUDA_SUCCESS);
+}
+
+/* Catches: the program's memory that a routine takes for memory of the heap, or of another PE; a registration of one PE that others do not
+ * see fail; memory that cannot be used or registered again after its end. */
+static void own_memory(nvshmem_team_t half_team, int device)
+{
+    mapped m = map_memory(device, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), secret = map_memory(device, 0);
+    char *p = (char *)m.at, *plain;
+    for (int k = 0; k < 2; k++) {
+        CHECK(nvshmemx_buffer_register_symmetric(p, GRAIN, 0) == p);
+        if (k == 0)
+            all_families(p, half_team);
+        nvshmem_barrier_all();
+        CHECK(nvshmemx_buffer_unregister_symmetric(p, GRAIN) == 0);
+        cudaMemset(p, 0, GRAIN);
+    }
+    CHECK(cudaMalloc(&plain, GRAIN) == cudaSuccess && cudaMemset(plain, 0, GRAIN) == cudaSuccess);
+    CHECK(nvshmemx_buffer_register_symmetric(plain, GRAIN, 0) == plain && nvshmemx_buffer_register_symmetric(p, GRAIN, 0) == p);
+    all_families(plain + 64, half_team);
+    nvshmem_barrier_all();
+    CHECK(nvshmemx_buffer_register_symmetric(plain, GRAIN, 0) == NULL);
+    CHECK(nvshmemx_buffer_unregister_symmetric(plain, GRAIN) == 0 && nvshmemx_buffer_unregister_symmetric(plain, GRAIN) != 0);
+    CHECK(cudaFree(plain) == cudaSuccess);
+    CHECK(nvshmemx_buffer_unregister_symmetric(p, GRAIN) == 0);
+    CHECK(nvshmemx_buffer_register_symmetric(nvshmem_my_pe() == 0 ? NULL : p, GRAIN, 0) == NULL);
+    CHECK(nvshmem_n_pes() == 1 || nvshmemx_buffer_register_symmetric((void *)secret.at, GRAIN, 0) == NULL); /* no descriptor */
+    unmap_memory(m);
+    unmap_memory(secret);
+}
+
+/* Catches: a local buffer of the device that the host's calls load and store, also after others have come and gone. */
+static void local_memory(int *d)
+{
+    enum { LOCAL = 1000 };
+    int me = nvshmem_my_pe(), n = nvshmem_n_pes(), to = (me + 1) % n, from = (me + n - 1) % n, h[LOCAL];
+    int *a, *b, *on_host = new int[LOCAL];
+    cudaMalloc(&a, sizeof h);
+    cudaMalloc(&b, sizeof h);
+    for (int i = 0; i < LOCAL; i++)
+        h[i] = me * 10000 + i;
+    cudaMemcpy(a, h, sizeof h, cudaMemcpyDefault);
+    CHECK(nvshmemx_buffer_register(a, sizeof h) == 0 && nvshmemx_buffer_register(b, sizeof h) == 0);
+    CHECK(nvshmemx_buffer_register(a + 5, 8) != 0 && nvshmemx_buffer_register(on_host, sizeof h) == 0 && nvshmemx_buffer_register(NULL, 8) != 0);
+    nvshmem_barrier_all();
+    nvshmem_int_put(d, a, LOCAL, to);
+    nvshmem_barrier_all();
+    nvshmem_int_get(b, d, LOCAL, me);
+    cudaMemcpy(h, b, sizeof h, cudaMemcpyDefault);
+    CHECK(h[0] == from * 10000 && h[LOCAL - 1] == from * 10000 + LOCAL - 1);
+    nvshmem_int_get(on_host, d, LOCAL, to);
+    CHECK(on_host[7] == me * 10000 + 7);
+    CHECK(nvshmemx_buffer_unregister(b) == 0 && nvshmemx_buffer_unregister(b) != 0);
+    nvshmemx_buffer_unregister_all();
+    CHECK(nvshmemx_buffer_unregister(a) != 0);
+    cudaFree(a);
+    cudaFree(b);
+    delete[] on_host;
+    nvshmem_barrier_all();
+}
+
 int main(int argc, char **argv)
 {
     nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
@@ -188,8 +336,8 @@ int main(int argc, char **argv)
     } else {
         nvshmem_init();
     }
-    int me = nvshmem_my_pe(), n = nvshmem_n_pes(), line = 0, *bad;
-    CHECK(cudaSetDevice(nvshmem_team_my_pe(NVSHMEMX_TEAM_NODE)) == cudaSuccess);
+    int me = nvshmem_my_pe(), n = nvshmem_n_pes(), device = nvshmem_team_my_pe(NVSHMEMX_TEAM_NODE), line = 0, *bad;
+    CHECK(cudaSetDevice(device) == cudaSuccess);
     cudaMalloc(&bad, 4 * sizeof *bad);
     cudaMemset(bad, 0, 4 * sizeof *bad);
     if (argc > 1) /* from now on kernels may communicate, without an allocation */
@@ -201,27 +349,19 @@ int main(int argc, char **argv)
     int size = (n + 1) / 2, member = me % 2 == 0;
     CHECK(nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 2, size, NULL, 0, &half_team) == 0);
     CHECK(member == (half_team != NVSHMEM_TEAM_INVALID) && nvshmem_team_my_pe(half_team) == (member ? me / 2 : -1));
-    int *d = (int *)nvshmem_malloc(ROOM * sizeof(int)), *s = (int *)nvshmem_malloc(ROOM * sizeof(int));
-    half *hd = (half *)nvshmem_malloc(N * sizeof(half)), *hs = (half *)nvshmem_malloc(N * sizeof(half));
-    uint64_t *words = (uint64_t *)nvshmem_calloc(16, sizeof *words);
-    CHECK(d && s && hd && hs && words && nvshmem_ptr(d, me) != NULL);
-    void *args[] = {&d, &words, &bad};
-    CHECK(nvshmemx_collective_launch((const void *)one_thread, dim3(1), dim3(1), args, 0, 0) == 0);
-    by_block<<<1, GROUP>>>(NVSHMEM_TEAM_WORLD, d, s, hd, hs, bad);
-    by_warp<<<1, 32>>>(NVSHMEMX_TEAM_NODE, d, s, hd, hs, bad);
-    if (member)
-        by_block<<<1, GROUP>>>(half_team, d, s, hd, hs, bad);
-    by_warp<<<1, 32>>>(NVSHMEMX_TEAM_SAME_MYPE_NODE, d, s, hd, hs, bad);
-    CHECK(cudaDeviceSynchronize() == cudaSuccess);
     cudaMemcpy(&line, bad, sizeof line, cudaMemcpyDefault);
     if (line)
         fprintf(stderr, "nvshmem.cu:%d: PE %d: failed in a kernel\n", line, me), failed++;
-    on_streams(d, s, words);
-    by_host(d, s);
+    cudaFree(bad);
+    char *memory = (char *)nvshmem_calloc(1, BYTES);
+    CHECK(memory && nvshmem_ptr(memory, me) != NULL);
+    all_families(memory, half_team);
+    own_memory(half_team, device);
+    local_memory((int *)memory);
     shared_memory();
     nvshmem_team_destroy(half_team);
-    CHECK(nvshmemx_mc_ptr(NVSHMEM_TEAM_WORLD, d) == NULL && nvshmemx_buffer_register_symmetric(d, 8, 0) == NULL);
-    nvshmem_free(d);
+    CHECK(nvshmemx_mc_ptr(NVSHMEM_TEAM_WORLD, memory) == NULL);
+    nvshmem_free(memory);
     nvshmem_finalize();
     printf("%d failed\n", failed);
     return failed != 0;

@@ -25,6 +25,7 @@ struct pe {
     struct shi_dev_team team, some; /* all PEs; the even ones */
     int list[WORLD_MAX];            /* the even ones, if given as a list */
     uint64_t peers[WORLD_MAX], fault;
+    struct shi_dev_added added[SHI_DEV_ADDED]; /* none */
     struct shi_engine *engine;
     struct shi_engine_op *late[LATE]; /* in progress */
     int asked[SHI_OP_GET_INLINE + 1]; /* requests by op */
@@ -143,7 +144,7 @@ static void world_up(int n, int direct, unsigned log_n, int late)
                                          .flags = FLAGS_AT + SHI_DEV_TEAM_WORDS * 8};
         pe->ctx = (struct shi_dev_ctx){.version = SHI_DEV_VERSION, .ring = (uint64_t)&pe->ring,
                                        .heap = (uint64_t)pe->heap, .heap_bytes = HEAP_BYTES,
-                                       .peer_heap = (uint64_t)pe->peers, .world = (uint64_t)&pe->team,
+                                       .peer_heap = (uint64_t)pe->peers, .added = (uint64_t)pe->added, .world = (uint64_t)&pe->team,
                                        .shared = (uint64_t)&pe->some, .me = i, .n_pes = n, .stride = 1,
                                        .fault = (uint64_t)&pe->fault};
         pe->even = pe->ctx;

@@ -65,11 +65,28 @@ SHI_FN int shi_ctx_good(shmem_ctx_t ctx)
     return 0;
 }
 
-/* The heap offset of an address. 0 and a fault when it is outside the heap or not a multiple of align. */
+/* The symmetric memory beside the heap that has these bytes at an address: where the table of PEs' addresses is, and *out, the offset
+ * in it. 0: there is none. */
+SHI_NOINLINE shi_u64 shi_added_peers(shmem_ctx_t ctx, shi_u64 address, shi_u64 bytes, shi_u64 *out)
+{
+    const SHI_GLOBAL struct shi_dev_added *a = (const SHI_GLOBAL struct shi_dev_added *)ctx->added;
+    SHI_ROLLED
+    for (int i = 0; i < SHI_DEV_ADDED; i++) {
+        shi_u64 offset = address - a[i].lo, has = a[i].bytes;
+        if (offset < has && bytes <= has - offset) {
+            *out = offset;
+            return a[i].peer;
+        }
+    }
+    return 0;
+}
+
+/* The distance of an address from the heap's start. 0 and a fault when it is not symmetric or not a multiple of align. */
 SHI_HOT int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, shi_u64 *out)
 {
-    shi_u64 address = shi_address(object), offset = address - ctx->heap;
-    if (bytes && (offset >= ctx->heap_bytes || bytes > ctx->heap_bytes - offset || (address & (align - 1)))) {
+    shi_u64 address = shi_address(object), offset = address - ctx->heap, in_added;
+    int outside = offset >= ctx->heap_bytes || bytes > ctx->heap_bytes - offset;
+    if (bytes && ((address & (align - 1)) || (outside && !shi_added_peers(ctx, address, bytes, &in_added)))) {
         shi_fault(ctx, SHI_FAULT_ADDRESS, (shi_u64)object);
         return 0;
     }
@@ -100,7 +117,7 @@ SHI_FN int shi_is_outside(shmem_ctx_t ctx, const void *object)
  * PE's number in the world, for a request. 0: nowhere, with a fault; or there are no bytes. */
 SHI_NOINLINE shi_u64 shi_find_far(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe)
 {
-    shi_u64 offset;
+    shi_u64 offset, peers;
     if (!shi_ctx_good(ctx))
         return 0;
     if ((shi_u32)pe >= (shi_u32)ctx->n_pes) {
@@ -112,7 +129,8 @@ SHI_NOINLINE shi_u64 shi_find_far(shmem_ctx_t ctx, const void *object, shi_u64 b
     if (!shi_offset(ctx, object, bytes, align, &offset) || !bytes)
         return 0;
     int world = shi_ctx_member(ctx, pe);
-    shi_u64 base = ((const SHI_GLOBAL shi_u64 *)ctx->peer_heap)[world];
+    peers = offset < ctx->heap_bytes ? ctx->peer_heap : shi_added_peers(ctx, ctx->heap + offset, bytes, &offset);
+    shi_u64 base = ((const SHI_GLOBAL shi_u64 *)peers)[world];
     return base ? base + offset : 1 + (shi_u64)world;
 }
 
@@ -144,14 +162,14 @@ SHI_HOT shi_u64 shi_find(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi
     return at ? at : shi_find_far(ctx, object, bytes, align, pe);
 }
 
-/* What a request needs of an object that is not direct: the PE of the world, and the offset. */
+/* What a request needs of an object that is not direct: the PE of the world, and the distance from the heap's start. */
 SHI_FN int shi_far_pe(shi_u64 at)
 {
     return (int)at - 1;
 }
 SHI_FN shi_u64 shi_far_offset(shmem_ctx_t ctx, const void *object)
 {
-    return shi_address(object) - ctx->heap;
+    return (shi_address(object) - ctx->heap) & SHI_REQUEST_LOW;
 }
 
 SHI_FN SHI_GLOBAL struct shi_ring *shi_ctx_ring(shmem_ctx_t ctx)

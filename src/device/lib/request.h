@@ -18,7 +18,8 @@
  *   TAG_PROBE          tag       mask                           sender                        -> the ticket's result slot
  *   CLOCK              dest
  *
- * target, signal  offset of the object in the device heap, the same on every PE; below 2^56
+ * target, signal  distance of the object from the start of this PE's device heap, of 56 bits: its offset in the heap, which is the same on
+ *                 every PE, or, below 0 or behind the heap, that of symmetric memory of the program
  * source, dest, fetch, rhdr  an address of the posting device; dest of CLOCK: of the host, or 0. It gets the host's time in ns
  * a + b           a in bits 56-63, b in bits 0-55
  * data            the payload's bytes in order, the first in the low byte of argument 0; unused bytes are 0
@@ -195,9 +196,11 @@ struct shi_request_view {
     const int *ids;
 };
 
+/* With the sign of bit 55. */
 SHI_FN shi_u64 shi_request_low_(shi_u64 pair)
 {
-    return pair & (((shi_u64)1 << 56) - 1);
+    shi_u64 sign = (shi_u64)1 << 55;
+    return ((pair & SHI_REQUEST_LOW) ^ sign) - sign;
 }
 
 SHI_FN int shi_request_view_inline_(const struct shi_request *q, struct shi_request_view *v, int pair, shi_u64 limit)
@@ -276,7 +279,7 @@ SHI_FN int shi_request_view(const struct shi_request *q, struct shi_request_view
         v->signal_value = q->arg[4]; /* fall through */
     case SHI_OP_PUT:
     case SHI_OP_GET:
-        v->target = q->arg[0];
+        v->target = shi_request_low_(q->arg[0]);
         v->local = q->arg[1];
         v->bytes = q->arg[2];
         break;

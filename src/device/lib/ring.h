@@ -98,6 +98,7 @@ struct shi_request {
 };
 
 enum { SHI_EPOCH_BITS = 24, SHI_PE_BITS = 24 };
+#define SHI_REQUEST_LOW (((shi_u64)1 << 56) - 1) /* of an argument that has 8 bits of something else above */
 
 SHI_FN shi_u64 shi_ring_phase(shi_u64 ticket, shi_u64 log_n)
 {

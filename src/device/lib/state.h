@@ -10,11 +10,11 @@
 #include "device/lib/ring.h"
 
 /* The default context's variable in a module. Its name has the version, so that kernels of another version of the structure are refused. */
-#define SHMEMG_DEFAULT_ shmemg_default_8_
-#define SHMEMG_DEFAULT_NAME_ "shmemg_default_8_"
+#define SHMEMG_DEFAULT_ shmemg_default_9_
+#define SHMEMG_DEFAULT_NAME_ "shmemg_default_9_"
 
 /* A team has SHI_DEV_ROUNDS flags and after them the offset word of coll.h. */
-enum { SHI_DEV_VERSION = 8, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS, SHI_DEV_NEAR = 32 };
+enum { SHI_DEV_VERSION = 9, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS, SHI_DEV_NEAR = 32, SHI_DEV_ADDED = 32 };
 
 /* A team on the device: the world PE of member i is start + i * stride, or list[i] where stride is 0. One work-item at a
  * time may sync a team. Flags are never cleared: a later team with the same flags continues from their values in `seen`. */
@@ -24,6 +24,12 @@ struct shi_dev_team {
                     * flag r counts the syncs that the member 2^r before this one has entered. Zero at first */
     shi_u64 list;  /* int [n], for members without a constant stride */
     shi_u64 seen[SHI_DEV_ROUNDS]; /* the value of flag r after this PE's last sync */
+};
+
+/* Symmetric memory of this PE that is not in its heap. */
+struct shi_dev_added {
+    shi_u64 lo, bytes; /* bytes 0: none */
+    shi_u64 peer;      /* shi_u64 [], as peer_heap */
 };
 
 /* A context: its team, whose PE numbers it uses, the ring that orders and completes its operations, and what all contexts
@@ -36,6 +42,7 @@ struct shi_dev_ctx {
     shi_u64 heap;       /* this PE's device heap */
     shi_u64 heap_bytes;
     shi_u64 peer_heap;  /* shi_u64 []: address of world PE i's heap on this device, 0: only through the ring */
+    shi_u64 added;      /* struct shi_dev_added [SHI_DEV_ADDED] */
     shi_u64 world;      /* struct shi_dev_team, of all PEs */
     int me, n_pes, start, stride; /* of its team, as in struct shi_dev_team */
     shi_u64 fault;      /* shi_u64: the device's first error, see SHI_FAULT_ below; 0: none */
@@ -66,7 +73,7 @@ enum { SHI_FAULT_NONE, SHI_FAULT_PE, SHI_FAULT_ADDRESS, SHI_FAULT_OPERATOR, SHI_
 #ifndef __cplusplus
 _Static_assert(sizeof(struct shi_sycl_state) <= 1 << 10, "places of two versions differ");
 _Static_assert(sizeof(struct shi_dev_team) == 32 + 8 * SHI_DEV_ROUNDS, "host and device agree");
-_Static_assert(sizeof(struct shi_dev_ctx) == 112 + 8 * SHI_DEV_NEAR, "host and device agree");
+_Static_assert(sizeof(struct shi_dev_ctx) == 120 + 8 * SHI_DEV_NEAR, "host and device agree");
 #endif
 #endif
 

@@ -87,20 +87,33 @@ SHI_FN int shi_may_wait(shmem_ctx_t ctx, const void *ivars, shi_u64 bytes, size_
     return 0;
 }
 
+/* Words of 2 bytes, for which there are no atomics, are read with the 4 bytes around them. */
+SHI_FN const SHI_GLOBAL shi_u32 *shi_word_around(const SHI_GLOBAL void *p)
+{
+    return (const SHI_GLOBAL shi_u32 *)((const SHI_GLOBAL char *)p - ((shi_u64)p & 3));
+}
+SHI_FN shi_u64 shi_half_word(shi_u32 word, const SHI_GLOBAL void *p)
+{
+    return (word >> (8 * ((shi_u64)p & 3))) & 0xffff;
+}
+
 /* Pairs with the release of a signal by a device or by the proxy. */
 SHI_FN shi_u64 shi_watch(const SHI_GLOBAL void *p, shi_u64 bytes)
 {
-    return bytes == 8 ? shi_load_acquire((const SHI_GLOBAL shi_u64 *)p)
-                      : shi_load32_acquire((const SHI_GLOBAL shi_u32 *)p);
+    return bytes == 8   ? shi_load_acquire((const SHI_GLOBAL shi_u64 *)p)
+           : bytes == 4 ? shi_load32_acquire((const SHI_GLOBAL shi_u32 *)p)
+                        : shi_half_word(shi_load32_acquire(shi_word_around(p)), p);
 }
 
 /* The same, relaxed, for polls: a wait that ends then makes shi_fence_acquire. On a GPU each acquire invalidates a cache. */
 SHI_FN shi_u64 shi_peek(const SHI_GLOBAL void *p, shi_u64 bytes)
 {
-    return bytes == 8 ? shi_load_relaxed((const SHI_GLOBAL shi_u64 *)p) : shi_atom32_fetch((SHI_GLOBAL shi_u32 *)p);
+    return bytes == 8   ? shi_load_relaxed((const SHI_GLOBAL shi_u64 *)p)
+           : bytes == 4 ? shi_atom32_fetch((SHI_GLOBAL shi_u32 *)p)
+                        : shi_half_word(shi_atom32_fetch((SHI_GLOBAL shi_u32 *)shi_word_around(p)), p);
 }
 
-/* Wait until *ivar, of 4 or 8 bytes, satisfies the comparison, and return its value; any value after an abort or fault. */
+/* Wait until *ivar, of 2, 4 or 8 bytes, satisfies the comparison, and return its value; any value after an abort or fault. */
 SHI_FN shi_u64 shi_wait_until(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 bytes, int is_signed, int cmp,
                               shi_u64 cmp_value)
 {

@@ -71,7 +71,7 @@ void *shmemx_cuda_ptr(const void *dest, int pe)
     shi_need_up(__func__);
     uint64_t offset = (uintptr_t)dest - shi_world.dev_lo;
     char *base = shi_world.dev_lo && offset < shi_world.dev_bytes && pe >= 0 && pe < shi_world.n_pes ? shi_dheap_direct(pe) : NULL;
-    return base ? base + offset : NULL;
+    return base ? base + offset : pe >= 0 && pe < shi_world.n_pes ? shi_added_reach(pe, SHI_ADDED_DEVICE, dest, 1) : NULL;
 }
 
 int shmemx_cuda_team_index(shmem_team_t team)

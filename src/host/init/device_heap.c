@@ -181,34 +181,45 @@ static int copies_ended(uint64_t *n)
     return shi_device->copies_ended(SHI_DEVICE_RECORDS, n);
 }
 
+static struct shi_stream_device copier; /* of memory that the host cannot access */
+
+static int copier_up(void)
+{
+    enum { MESSAGES = 32 };
+    void *memory, *chunks;
+    size_t chunk = shi_round_up(shi_world.config.device_staging_bytes / SHI_PIPELINE_SERVED, SHI_STREAM_PUT_BYTES);
+    int err = shi_device->alloc_shared(shi_stream_device_bytes(MESSAGES), &memory);
+    if (!err)
+        err = shi_device->alloc_shared(shi_pipeline_bytes(chunk), &chunks);
+    if (err)
+        return err;
+    copier = (struct shi_stream_device){.start = start_copies, .ended = copies_ended, .memory = memory,
+                                        .word_lock = shi_shm_held(&shi_world.shm, shi_world.boot.local_index)};
+    shi_stream_device_up(&copier, MESSAGES);
+    return shi_pipeline_up(chunks, chunk);
+}
+
+int shi_device_heap_region(struct shi_stream_region *region, struct shi_device_memory *how)
+{
+    *how = (struct shi_device_memory){.fd = -1};
+    if (own.host_access)
+        return 0;
+    region->device = &copier;
+    region->memory = shi_world.config.ofi_hmem ? how : NULL;
+    return shi_device->export_memory(region->base, region->bytes, how);
+}
+
 /* Describe the heap to PEs of other nodes. 0 or -errno. */
 static int describe(struct shi_net_memory *out)
 {
-    enum { MESSAGES = 32 };
-    static struct shi_stream_device copier;
     struct shi_stream_region mine = {.base = own.base, .bytes = own.bytes};
-    static struct shi_device_memory how;
-    how = (struct shi_device_memory){.fd = -1};
-    if (!own.host_access) {
-        void *memory, *chunks;
-        size_t chunk = shi_round_up(shi_world.config.device_staging_bytes / SHI_PIPELINE_SERVED, SHI_STREAM_PUT_BYTES);
-        int err = shi_device->alloc_shared(shi_stream_device_bytes(MESSAGES), &memory);
-        if (!err)
-            err = shi_device->alloc_shared(shi_pipeline_bytes(chunk), &chunks);
-        if (!err)
-            err = shi_device->export_memory(own.base, own.bytes, &how);
-        if (err)
-            return err;
-        copier = (struct shi_stream_device){.start = start_copies, .ended = copies_ended, .memory = memory,
-                                            .word_lock = shi_shm_held(&shi_world.shm, shi_world.boot.local_index)};
-        mine.device = &copier;
-        mine.memory = shi_world.config.ofi_hmem ? &how : NULL;
-        shi_stream_device_up(&copier, MESSAGES);
-        err = shi_pipeline_up(chunks, chunk);
-        if (err)
-            return err;
-    }
-    int err = shi_stream_describe(SHI_REGION_DEVICE, &mine, out);
+    struct shi_device_memory how;
+    int err = own.host_access ? 0 : copier_up();
+    if (!err)
+        err = shi_device_heap_region(&mine, &how);
+    if (err)
+        return err;
+    err = shi_stream_describe(SHI_REGION_DEVICE, &mine, out);
     if (how.fd >= 0)
         close(how.fd);
     return err;

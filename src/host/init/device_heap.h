@@ -23,6 +23,12 @@ int shi_device_heap_up(void);
 int shi_device_heap_adopt(void *addr, size_t bytes);
 int shi_device_heap_adopted(void);
 
+/* Complete the description of device memory, base and bytes, for PEs of other nodes, while the heap is up and there is a network: *how is
+ * what region->memory may point to; the caller closes how->fd. 0 or -errno after one line. */
+struct shi_stream_region;
+struct shi_device_memory;
+int shi_device_heap_region(struct shi_stream_region *region, struct shi_device_memory *how);
+
 /* Wait for this PE's kernels and host calls to end; reported as a wait of the routine. 0 or -errno after one line. */
 int shi_device_heap_sync(const char *routine);
 

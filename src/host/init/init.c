@@ -15,6 +15,7 @@
 #include "host/coll/team.h"
 #include "host/gpc/gpc.h"
 #include "host/gpc/gpc_run.h"
+#include "host/init/adding.h"
 #include "host/init/device_heap.h"
 #include "host/init/heap_reg.h"
 #include "host/init/peers.h"
@@ -110,7 +111,7 @@ static void in_forked_child(void)
     shi_world.up = 0;
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_log_set_abort(NULL); /* an error ends the child alone */
-    if (!done && shi_shm_forked(&shi_world.shm, shi_world.boot.local_index)) {
+    if (!done && (shi_shm_forked(&shi_world.shm, shi_world.boot.local_index) || shi_adding_forked())) {
         shi_log_error("no memory for a forked child's copy of the symmetric heap (ulimit -v); the child ends");
         _exit(127);
     }
@@ -252,6 +253,7 @@ static const struct part {
     void (*down)(void);   /* no PE sends any more */
 } parts[] = {
     {.finish = shi_device_heap_finish, .stop = shi_device_heap_stop, .down = shi_device_heap_down},
+    {.down = shi_adding_down},
     {.down = shi_report_down},
     {.up = messages_up, .down = messages_down},
     {.up = shi_gpc_prepare, .finish = shi_gpc_finish, .stop = shi_gpc_stop},

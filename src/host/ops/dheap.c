@@ -89,7 +89,7 @@ int shi_dheap_is_private(const void *addr)
         if (base && (uintptr_t)addr - (uintptr_t)base < own.bytes)
             return 1;
     }
-    return 0;
+    return shi_added_is_device(addr, 1);
 }
 
 uint64_t *shi_dheap_word_lock(int pe)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "host/ops/added.h"
 #include "host/ops/copy.h"
 #include "host/ops/state.h"
 
@@ -58,13 +59,14 @@ struct shi_heap *shi_dheap_blocks(void); /* while it is up */
 /* 1: the range is in this PE's own device heap. */
 int shi_dheap_holds(const void *addr, size_t bytes);
 
-/* 1: the same, and neither the host nor the network can access it. */
+/* 1: the same, or in memory of its device that the program has added, and neither the host nor the network can access it. */
 static inline int shi_dheap_hides(const void *addr, size_t bytes)
 {
-    return shi_unlikely(shi_world.dev_private) && shi_dheap_holds(addr, bytes);
+    return shi_unlikely(shi_world.dev_private) && (shi_dheap_holds(addr, bytes) || shi_added_is_device(addr, 0));
 }
 
-/* 1: the address is in device memory that the host cannot access: in this PE's device heap or in a peer's that is mapped. */
+/* 1: the address is in device memory that the host cannot access: in this PE's device heap, in memory that it has added, or in a
+ * peer's that is mapped. */
 int shi_dheap_is_private(const void *addr);
 
 /* The lock for updates of words in the device memory of world PE pe, which is on this node: proxy/staged.c. */
@@ -76,10 +78,10 @@ void shi_dheap_copy(const char *routine, void *to, const void *from, size_t byte
 /* Copy where either side may be in a device heap, this PE's or a mapped one. */
 void shi_dheap_move(void *to, const void *from, size_t bytes);
 
-/* memcpy, where either side may be in this PE's device heap. */
+/* memcpy, where either side may be in this PE's device heap, or in memory of its device that the program has added. */
 static inline void shi_dheap_memcpy(void *to, const void *from, size_t bytes)
 {
-    if (shi_unlikely(shi_world.dev_private) && (shi_dheap_holds(to, bytes) || shi_dheap_holds(from, bytes)))
+    if (shi_dheap_hides(to, bytes) || shi_dheap_hides(from, bytes))
         shi_dheap_move(to, from, bytes);
     else
         shi_copy_lines(to, from, bytes);

@@ -48,8 +48,9 @@ static struct halves *mine_of(const char *routine, long *lock)
 /* Locks spread over the PEs by their offset, which is the same everywhere; addresses need not be. */
 static int home_of(long *lock)
 {
-    uintptr_t a = (uintptr_t)lock, off = a - shi_world.heap_lo;
-    if (off >= shi_world.heap_bytes)
+    uintptr_t a = (uintptr_t)lock;
+    uint64_t off = a - shi_world.heap_lo;
+    if (off >= shi_world.heap_bytes && (!shi_added_any() || shi_added_find(lock, sizeof *lock, &off) < 0))
         off = a - shi_world.dev_lo < shi_world.dev_bytes ? a - shi_world.dev_lo : a - shi_world.data_lo;
     return (int)(off / sizeof *lock % (unsigned)shi_world.n_pes);
 }

@@ -28,7 +28,7 @@
 enum { QUEUED = 1000, PROCESSORS = 4, GROUPS_EACH = 2, OBJECTS = 4096, DEVICES = 8, PATIENCE_S = 60 };
 
 #define X(call, params) static CUresult(*real_##call) params;
-CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X)
+CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_VIRTUAL(X) CUDA_CALLS_SINCE_12_4(X)
 #undef X
 static CUresult (*real_cuLaunchHostFunc)(CUstream stream, void (*fn)(void *), void *arg);
 
@@ -501,7 +501,7 @@ static void open_driver(void)
         return;
     }
 #define X(call, params) real_##call = get(#call, &at, CU_API_VERSION_12_4, 0, NULL) ? NULL : (__typeof__(real_##call))at;
-    CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_SINCE_12_4(X)
+    CUDA_CALLS(X) CUDA_CALLS_OPTIONAL(X) CUDA_CALLS_VIRTUAL(X) CUDA_CALLS_SINCE_12_4(X)
 #undef X
     real_cuLaunchHostFunc = get("cuLaunchHostFunc", &at, CU_API_VERSION, 0, NULL) ? NULL : (__typeof__(real_cuLaunchHostFunc))at;
 }

@@ -3,7 +3,7 @@
  *
  *   word (control block)  written by                read by    order
  *   file_bytes            first PE, before all      PEs       plain; it publishes the file afterwards
- *   reserved_off          every PE, fetch-add       every PE   relaxed: hands out file ranges
+ *   reserved_off          every PE, atomic updates  every PE   relaxed: hands out file ranges
  *   arrived               every PE, fetch-add       every PE   R1 -> A1
  *   region[i].waits       local PE i                every PE   relaxed: only for the report of a wait that is too long
  *   region[i]             local PE i, before R1     every PE   plain, after A1
@@ -386,6 +386,56 @@ static int map_own(void *at, size_t bytes, int fd, uint64_t off)
 {
     void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, (off_t)off);
     return p == MAP_FAILED ? -errno : 0;
+}
+
+/* Released ranges of this PE; under the collective order of the calls. */
+enum { SPARES = 64 };
+static struct {
+    uint64_t off;
+    size_t bytes;
+} spare[SPARES];
+
+int shi_shm_reserve(const struct shi_shm *s, size_t bytes, uint64_t *off)
+{
+    struct control *c = (struct control *)s->base;
+    size_t all = shi_round_up(bytes, SHI_HUGE_BYTES);
+    for (int i = 0; i < SPARES; i++)
+        if (spare[i].bytes == all) {
+            *off = spare[i].off;
+            spare[i].bytes = 0;
+            return 0;
+        }
+    uint64_t at = __atomic_load_n(&c->reserved_off, __ATOMIC_RELAXED);
+    do
+        if (all > c->file_bytes - at)
+            return -ENOMEM;
+    while (!__atomic_compare_exchange_n(&c->reserved_off, &at, at + all, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    *off = at;
+    return 0;
+}
+
+void shi_shm_release(const struct shi_shm *s, uint64_t off, size_t bytes)
+{
+    size_t all = shi_round_up(bytes, SHI_HUGE_BYTES);
+    int i = 0;
+    if (fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)all))
+        return; /* its pages stay, so it cannot serve again */
+    while (i < SPARES && spare[i].bytes)
+        i++;
+    if (i < SPARES) {
+        spare[i].off = off;
+        spare[i].bytes = all;
+    }
+}
+
+void *shi_shm_map(const struct shi_shm *s, void *at, uint64_t off, size_t bytes, int own)
+{
+    int flags = (own ? MAP_PRIVATE : MAP_SHARED) | (at ? MAP_FIXED : 0) | MAP_NORESERVE;
+    void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, s->fd, (off_t)off);
+    if (p == MAP_FAILED)
+        return NULL;
+    madvise(p, bytes, at ? MADV_DODUMP : MADV_DONTDUMP);
+    return p;
 }
 
 int shi_shm_forked(const struct shi_shm *s, int local)

@@ -70,6 +70,14 @@ void shi_shm_spread(const struct shi_shm *s);
 /* Return the pages of this PE's heap from offset `from` on, a page's start, to the system; they then read as zeros. */
 void shi_shm_drop_heap(const struct shi_shm *s, size_t from, size_t heap_bytes);
 
+/* A further range of the node's file for this PE, which reads as zeros; off is a page's start. 0, or -ENOMEM without a line. release: its pages,
+ * and its place for a later one. */
+int shi_shm_reserve(const struct shi_shm *s, size_t bytes, uint64_t *off);
+void shi_shm_release(const struct shi_shm *s, uint64_t off, size_t bytes);
+
+/* Map such a range, at `at` or, with NULL, anywhere. The address or NULL. own: as in a forked child. */
+void *shi_shm_map(const struct shi_shm *s, void *at, uint64_t off, size_t bytes, int own);
+
 /* In a child that the node's PE number `local` has forked: its stores to the heap, and to what the PEs share, are its own from here on. What it
  * has not stored to may show later stores of the PEs. 0 or -errno. */
 int shi_shm_forked(const struct shi_shm *s, int local);

@@ -125,7 +125,8 @@ struct shi_stream_net {
     int me, n_pes, n_local; /* n_local: PEs of this node */
     size_t bcopy_bytes;     /* longest put that is better a record than a write */
     struct shi_stream_region own[SHI_REGIONS];
-    struct shi_net_memory (*memory)[SHI_REGIONS]; /* [n_pes], of this PE, and what others described since start-up */
+    struct shi_net_memory (*memory)[SHI_REGION_ADDED]; /* [n_pes], of this PE, and what others described since start-up */
+    struct shi_net_memory *added[SHI_STREAM_ADDED];    /* [n_pes] the same of the regions from there on; NULL: never described */
     const char *published; /* PE pe's first SHI_REGION_DEVICE regions, as it published them: SHI_SHM_RECORD_BYTES apart */
     struct peer_rx *peer_rx;                      /* [n_pes] */
     struct shi_written_state written;
@@ -159,6 +160,8 @@ extern struct shi_stream_net shi_stream_net;
 /* Region `region` of PE pe as transfers name it; handle 0: they cannot. */
 static inline const struct shi_net_memory *shi_stream_memory(int pe, enum shi_region region)
 {
+    if (region >= SHI_REGION_ADDED)
+        return &shi_stream_net.added[region - SHI_REGION_ADDED][pe];
     const struct shi_net_memory *m = &shi_stream_net.memory[pe][region];
     if (pe == shi_stream_net.me || region == SHI_REGION_DEVICE || __atomic_load_n(&m->handle, __ATOMIC_ACQUIRE)) /* A4 */
         return m;

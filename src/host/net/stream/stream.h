@@ -23,8 +23,10 @@
 
 struct shi_lane;
 
-/* The symmetric memory of a PE. */
-enum shi_region { SHI_REGION_HEAP, SHI_REGION_DATA, SHI_REGION_SYNC, SHI_REGION_DEVICE, SHI_REGIONS };
+/* The symmetric memory of a PE. ADDED: the first of the program's own memory. */
+enum { SHI_STREAM_ADDED = 32 };
+enum shi_region { SHI_REGION_HEAP, SHI_REGION_DATA, SHI_REGION_SYNC, SHI_REGION_DEVICE, SHI_REGION_ADDED,
+                  SHI_REGIONS = SHI_REGION_ADDED + SHI_STREAM_ADDED };
 
 /* A device whose memory the host cannot load and store. Its copies are made in order. */
 struct shi_stream_device {

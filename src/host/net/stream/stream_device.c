@@ -83,7 +83,7 @@ void shi_stream_device_release(struct stashed *s)
 
 static char *local_address(const struct record *r)
 {
-    return shi_stream_net.own[SHI_REGION_DEVICE].base + r->off;
+    return shi_stream_net.own[r->region].base + r->off;
 }
 
 /* The message's next step follows this copy. */

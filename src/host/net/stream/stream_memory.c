@@ -15,6 +15,7 @@
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/memory.h"
+#include "host/util/table.h"
 
 #define NET (shi_stream_net.ops)
 
@@ -39,15 +40,15 @@ int shi_stream_pins(void)
 
 void shi_stream_cannot_register(enum shi_region region, size_t bytes, int err)
 {
-    static const char *const names[SHI_REGIONS] = {"symmetric heap (SHMEM_SYMMETRIC_SIZE)", "static data", "sync area",
-                                                   "device heap (SHMEM_DEVICE_SYMMETRIC_SIZE)"};
+    static const char *const names[SHI_REGION_ADDED + 1] = {"symmetric heap (SHMEM_SYMMETRIC_SIZE)", "static data", "sync area",
+                                                            "device heap (SHMEM_DEVICE_SYMMETRIC_SIZE)", "program's own memory"};
     struct rlimit locked = {.rlim_cur = RLIM_INFINITY};
     char most[32] = "unlimited";
     getrlimit(RLIMIT_MEMLOCK, &locked);
     if (locked.rlim_cur != RLIM_INFINITY)
         snprintf(most, sizeof most, "%llu bytes", (unsigned long long)locked.rlim_cur);
     shi_log_error("network: %s cannot register %zu bytes of the %s: %s; available memory: %zu bytes for %d PEs, locked memory "
-                  "(ulimit -l): %s", NET->provider(), bytes, names[region], NET->error(err), shi_memory_room(""), shi_stream_net.n_local, most);
+                  "(ulimit -l): %s", NET->provider(), bytes, names[region < SHI_REGION_ADDED ? region : SHI_REGION_ADDED], NET->error(err), shi_memory_room(""), shi_stream_net.n_local, most);
 }
 
 static int expose_memory(const struct shi_stream_region *r, const char *at, size_t bytes, struct shi_net_memory *out)
@@ -70,6 +71,11 @@ static int expose_region(enum shi_region region, size_t bytes, struct shi_net_me
     return 0;
 }
 
+static struct shi_net_memory *memory_of(int pe, enum shi_region region)
+{
+    return region < SHI_REGION_ADDED ? &shi_stream_net.memory[pe][region] : &shi_stream_net.added[region - SHI_REGION_ADDED][pe];
+}
+
 void shi_stream_forget(enum shi_region region)
 {
     for (struct exposed *e = exposed; e; e = e->next) {
@@ -78,7 +84,19 @@ void shi_stream_forget(enum shi_region region)
         __atomic_store_n(&e->bytes, 0, __ATOMIC_RELAXED);
         NET->withdraw(&e->memory);
     }
-    shi_stream_net.memory[shi_stream_net.me][region].handle = 0;
+    if (region >= SHI_REGION_ADDED)
+        shi_stream_net.own[region] = (struct shi_stream_region){.bytes = 0};
+    if (region < SHI_REGION_ADDED || shi_stream_net.added[region - SHI_REGION_ADDED])
+        memory_of(shi_stream_net.me, region)->handle = 0;
+}
+
+/* The table of an added region, which stays for a later one. */
+static int make_table(enum shi_region region)
+{
+    struct shi_net_memory **at = &shi_stream_net.added[region - SHI_REGION_ADDED];
+    if (!*at)
+        *at = shi_table((size_t)shi_stream_net.n_pes, sizeof **at);
+    return *at ? 0 : -ENOMEM;
 }
 
 /* The registration of a region that contains [addr, + bytes), or NULL. */
@@ -101,10 +119,13 @@ int shi_stream_grow(enum shi_region region, size_t had, size_t bytes, struct shi
 
 int shi_stream_describe(enum shi_region region, const struct shi_stream_region *own, struct shi_net_memory *out)
 {
+    *out = (struct shi_net_memory){0};
+    if (region >= SHI_REGION_ADDED && make_table(region))
+        return -ENOMEM;
     shi_stream_forget(region); /* that of an earlier shmem_init */
     shi_stream_net.own[region] = *own;
-    *out = (struct shi_net_memory){0};
     int err = !own->device || own->memory ? expose_region(region, own->bytes, out) : 0;
+    shi_stream_net.own[region].memory = NULL; /* the caller's */
     shi_stream_learn(shi_stream_net.me, region, out);
     if (err && own->device)
         shi_log_debug("network: %s cannot register %zu bytes of device memory: %s; transfers are copied through host memory",
@@ -116,7 +137,7 @@ int shi_stream_describe(enum shi_region region, const struct shi_stream_region *
 
 void shi_stream_learn(int pe, enum shi_region region, const struct shi_net_memory *memory)
 {
-    struct shi_net_memory *m = &shi_stream_net.memory[pe][region];
+    struct shi_net_memory *m = memory_of(pe, region);
     m->base = memory->base;
     __atomic_store_n(&m->key, memory->key, __ATOMIC_RELAXED); /* another thread may read the old one, which stays valid */
     __atomic_store_n(&m->handle, memory->handle, __ATOMIC_RELEASE); /* R4 */
@@ -129,11 +150,13 @@ int shi_stream_reaches(int pe, enum shi_region region)
 
 int shi_stream_sends(const void *local, size_t bytes)
 {
-    const struct shi_stream_region *d = &shi_stream_net.own[SHI_REGION_DEVICE];
-    uintptr_t off = (uintptr_t)local - (uintptr_t)d->base;
-    if (!d->device || off >= d->bytes)
-        return 1;
-    return shi_stream_reaches(shi_stream_net.me, SHI_REGION_DEVICE) && bytes <= d->bytes - off;
+    for (enum shi_region r = SHI_REGION_DEVICE; r < SHI_REGIONS; r++) {
+        const struct shi_stream_region *d = &shi_stream_net.own[r];
+        uintptr_t off = (uintptr_t)local - (uintptr_t)d->base;
+        if (d->device && off < d->bytes)
+            return shi_stream_reaches(shi_stream_net.me, r) && bytes <= d->bytes - off;
+    }
+    return 1;
 }
 
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)
