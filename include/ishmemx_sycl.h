@@ -141,10 +141,10 @@ inline sycl::event shi_on_queue(Queue &q, const std::vector<sycl::event> &deps, 
     return e;
 }
 
-/* Templates, so that DPC++ makes only the kernels that are used. */
+/* Templates, so that DPC++ makes only the kernels that are used. The result is a sycl::event. */
 #define ISHMEM_QUEUE_FN_(NAME, PARAMS, TEMPLATE, COUNT, ...)                                                          \
     template <SHMEM_UNWRAP TEMPLATE class Queue>                                                                      \
-    inline sycl::event NAME##_on_queue(SHMEM_UNWRAP PARAMS Queue &q, const std::vector<sycl::event> &deps = {})       \
+    inline auto NAME##_on_queue(SHMEM_UNWRAP PARAMS Queue &q, const std::vector<sycl::event> &deps = {})       \
     {                                                                                                                 \
         return shi_on_queue(q, deps, COUNT, [=](const sycl::group<1> &group) { __VA_ARGS__; });                       \
     }

@@ -235,8 +235,20 @@ END
 $OSHCC -O2 "$work/bits.c" "$work/bits.cl" -o "$work/bits" >"$work/log" 2>&1
 ok $? "a program that reduces in a kernel and on the host compiles" "$work/log"
 # Catches: a kernel's reduction that combines in another order than the host's.
-for direct in $directs; do
-    SHMEM_TEST_DEVICE_DIRECT=$direct SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n 5 "$work/bits" >"$work/log" 2>&1
-    ok $? "reductions have the host's bits, 5 PEs, direct=$direct" "$work/log"
-done
+bits() { # program, what
+    for direct in $directs; do
+        SHMEM_TEST_DEVICE_DIRECT=$direct SHMEM_DEVICE_SYMMETRIC_SIZE=8M timeout 60 $OSHRUN -n 5 "$1" >"$work/log" 2>&1
+        ok $? "reductions have the host's bits$2, 5 PEs, direct=$direct" "$work/log"
+    done
+}
+bits "$work/bits" ""
+if [ -n "$DEVICE_AGAIN" ]; then
+    :
+elif find_sycl "$work/jit"; then
+    compile_sycl "$work/bits-sycl" "$work/bits.c" "$work/bits.cl" && timeout 60 $OSHRUN -n 1 "$work/bits-sycl" >"$work/log" 2>&1 # compiles the kernel for all
+    ok $? "the program that reduces compiles with its kernels as SYCL" "$work/log"
+    bits "$work/bits-sycl" ", SYCL"
+else
+    skip "reductions as SYCL" "$no_sycl"
+fi
 plan

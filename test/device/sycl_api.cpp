@@ -1,7 +1,14 @@
 /*
- * sycl_api.cpp - in SYCL every routine of Intel SHMEM's API that the host calls, for every type. Prints the names whose call had the result
- * that sycl_want.h computes; sycl_api.sh compares them with the list of all names. The types are those of shmem_table.h's rows.
+ * sycl_api.cpp - in SYCL every routine of Intel SHMEM's API, for every type of shmem_table.h, in every form: by the host, in kernels by a
+ * work-item, a work-group and a sub-group, and on queues. Prints the names whose call had the result that sycl_want.h computes; sycl_api.sh
+ * compares them with the list of all names.
+ *
+ * A kernel makes all calls of a form. For that, functions that are KEPT are called, not inlined, as test/lib/keep_calls.c has it; else the
+ * compiler would see some million instructions. The _on_queue forms, too, are called in a kernel, with a queue that makes the call which it
+ * should submit, see in_kernel: they differ by that call alone, and hundreds of kernels would take minutes. sycl.cpp submits some.
  */
+#define KEPT __attribute__((noinline, annotate("acpp_no_s1_device_inline")))
+#define SHI_FN inline KEPT
 #include <ishmemx.h>
 
 #include <cstdio>
@@ -52,8 +59,8 @@ struct sized_16 {
 
 /* ---- the places of calls ------------------------------------------------------------------------------------------------------ */
 
-/* Bytes of a place: data and a signal in symmetric memory, and of a row's source; its results. */
-enum { PLACE = 256, SIGNAL = 192, RESULT_BYTES = 64, ELEMENTS = 16, PES = 8 };
+/* Bytes of a place: data and a signal in symmetric memory, and of a row's source; its results, which host and kernels can access. */
+enum { PLACE = 256, SIGNAL = 192, RESULT_BYTES = 64, ELEMENTS = 16, GROUP = 16, PES = 8 };
 constexpr uint64_t UNTOUCHED = 0x0303030303030303, BITS = 0x6611aa5566995aa5;
 
 struct place {
@@ -67,11 +74,12 @@ struct place {
 };
 struct job {
     char *data, *source, *results, *values; /* values: of a row, 4 that s[i] has except for i = 1, 4 that it has for i = 3 alone */
-    const int *status;
+    int *status;
+    const std::vector<sycl::event> *no_events;
     int to, n, me;
     ishmem_team_t team;
 
-    place at(int row, int kind) const
+    KEPT place at(int row, int kind) const
     {
         size_t i = (size_t)row * KINDS + kind;
         char *d = data + i * PLACE;
@@ -84,15 +92,100 @@ struct job {
 
 static sycl::queue *queue;
 
+/* Instead of a sycl::queue, in a kernel's group: what is submitted to it is called at once. */
+struct in_kernel {
+    const sycl::group<1> &g;
+};
+template <class Call>
+void shi_on_queue(in_kernel &q, const std::vector<sycl::event> &, size_t, Call call)
+{
+    call(q.g);
+}
+
+template <class Group, typename T>
+void only_leader(const Group &g, T *at, T value)
+{
+    if (g.leader())
+        *at = value;
+}
+
 #define FORM by_host
 #define PRE ishmem
+#define PARAMETERS
+#define ARGUMENTS
+#define ITEM 1
+#define FENCE 1
 #define DO(F, ...) F(__VA_ARGS__)
 #define DO0(F) F()
 #define RESULT(T, AT, F, ...) *(T *)(AT) = F(__VA_ARGS__)
 #define RESULT0(T, AT, F) *(T *)(AT) = F()
-#define EACH(F) F(j);
 #include "sycl_calls.h"
 
+#define FORM by_item
+#define PRE ishmem
+#define PARAMETERS
+#define ARGUMENTS
+#define ITEM 1
+#define FENCE 1
+#define DO(F, ...) F(__VA_ARGS__)
+#define DO0(F) F()
+#define RESULT(T, AT, F, ...) *(T *)(AT) = F(__VA_ARGS__)
+#define RESULT0(T, AT, F) *(T *)(AT) = F()
+#include "sycl_calls.h"
+
+#define FORM by_group
+#define PRE ishmemx
+#define PARAMETERS , const sycl::group<1> &g
+#define ARGUMENTS , g
+#define ITEM 0
+#define FENCE 1
+#define DO(F, ...) F##_work_group(__VA_ARGS__, g)
+#define DO0(F) F##_work_group(g)
+#define RESULT(T, AT, F, ...) only_leader(g, (T *)(AT), F##_work_group(__VA_ARGS__, g))
+#include "sycl_calls.h"
+
+#define FORM by_sub_group
+#define PRE ishmemx
+#define PARAMETERS , const sycl::sub_group &g
+#define ARGUMENTS , g
+#define ITEM 0
+#define FENCE 1
+#define DO(F, ...) F##_work_group(__VA_ARGS__, g)
+#define DO0(F) F##_work_group(g)
+#define RESULT(T, AT, F, ...) only_leader(g, (T *)(AT), F##_work_group(__VA_ARGS__, g))
+#include "sycl_calls.h"
+
+#define FORM as_queued
+#define PRE ishmemx
+#define PARAMETERS , in_kernel &q
+#define ARGUMENTS , q
+#define ITEM 0
+#define FENCE 0
+#define DO(F, ...) F##_on_queue(__VA_ARGS__, q, *j.no_events)
+#define DO0(F) F##_on_queue(q, *j.no_events)
+#define RESULT(T, AT, F, ...) F##_on_queue(__VA_ARGS__, (T *)(AT), q, *j.no_events)
+#include "sycl_calls.h"
+
+static void run_by_item(const job &j)
+{
+    queue->single_task([=] { by_item_all(j); }).wait();
+}
+static void run_by_group(const job &j)
+{
+    queue->parallel_for(sycl::nd_range<1>{GROUP, GROUP}, [=](sycl::nd_item<1> it) { by_group_all(j, it.get_group()); }).wait();
+}
+static void run_by_sub_group(const job &j)
+{
+    queue->parallel_for(sycl::nd_range<1>{GROUP, GROUP}, [=](sycl::nd_item<1> it) { by_sub_group_all(j, it.get_sub_group()); }).wait();
+}
+static void run_as_queued(const job &j)
+{
+    queue->parallel_for(sycl::nd_range<1>{GROUP, GROUP}, [=](sycl::nd_item<1> it) {
+             sycl::group<1> g = it.get_group();
+             in_kernel q{g};
+             as_queued_all(j, q);
+         }).wait();
+}
 /* ---- results ------------------------------------------------------------------------------------------------------------------ */
 
 static std::vector<char> sources[PES]; /* of each PE */
@@ -116,9 +209,9 @@ struct call {
                                               COLLECTIVES_(ENTRY_TYPED, N, T, AND)))
 #define ENTRY_ANY_ROW(N, T, AMO, EXT, BIT, AND)                                                                       \
     PUTS_(ENTRY_ANY, ENTRY_ANY_BLOCK, N, T) WAITS_(ENTRY_ANY, N, T, AMO) COLLECTIVES_(ENTRY_ANY, N, T, AND)
-#define ENTRY_HOST_ROW(F, N, T, RMA, AMO, EXT, BIT, ...)                                                              \
+#define ENTRY_ITEM_ROW(F, N, T, RMA, AMO, EXT, BIT, ...)                                                              \
     SHMEM_IF_##RMA(SHMEMG_IF_(SHMEMG_HAS_(N))(ATOMICS_(ENTRY_TYPED, N, T, AMO, EXT, BIT)))
-#define ENTRY_HOST_ANY_ROW(N, T, AMO, EXT, BIT, AND) ATOMICS_(ENTRY_ANY, N, T, AMO, EXT, BIT)
+#define ENTRY_ITEM_ANY_ROW(N, T, AMO, EXT, BIT, AND) ATOMICS_(ENTRY_ANY, N, T, AMO, EXT, BIT)
 #define ENTRY_U(PRE, NAME) {#PRE, "", "_" #NAME, ROW_untyped, U_##NAME, want_untyped},
 
 template <typename T, int KEY>
@@ -131,11 +224,14 @@ static const call calls[] = {
     SHMEM_TYPES(ENTRY_ROW, ) ANY_TYPES(ENTRY_ANY_ROW) SHMEM_API_SIZED_PUTGET(ENTRY_SIZED) SHMEM_API_SIZED_BLOCK(ENTRY_SIZED_BLOCK)
     SHMEM_API_BROADCAST(, ENTRY_BYTES, , ) SHMEM_API_GATHER(, ENTRY_BYTES, , ) SHMEM_API_AND(, ENTRY_TYPED, schar, signed char)
     ENTRY_U(ishmem, quiet) ENTRY_U(ishmem, sync_all) ENTRY_U(ishmem, barrier_all) ENTRY_U(ishmem, team_sync) ENTRY_U(ishmem, signal_wait_until)
-    SHMEM_TYPES(ENTRY_HOST_ROW, ) ANY_TYPES(ENTRY_HOST_ANY_ROW)
+};
+static const call calls_of_items[] = {
+    SHMEM_TYPES(ENTRY_ITEM_ROW, ) ANY_TYPES(ENTRY_ITEM_ANY_ROW)
     ENTRY_U(ishmem, my_pe) ENTRY_U(ishmem, n_pes) ENTRY_U(ishmem, ptr) ENTRY_U(ishmem, info_get_version) ENTRY_U(ishmem, info_get_name)
     ENTRY_U(ishmem, team_my_pe) ENTRY_U(ishmem, team_n_pes) ENTRY_U(ishmem, team_translate_pe) ENTRY_U(ishmem, team_get_config)
-    ENTRY_U(ishmem, signal_fetch) ENTRY_U(ishmemx, signal_add) ENTRY_U(ishmemx, signal_set) ENTRY_U(ishmemx, print) ENTRY_U(ishmem, fence)
+    ENTRY_U(ishmem, signal_fetch) ENTRY_U(ishmemx, signal_add) ENTRY_U(ishmemx, signal_set) ENTRY_U(ishmemx, print)
 };
+static const call fence[] = {ENTRY_U(ishmem, fence)};
 
 static job mine;
 static int failed;
@@ -185,6 +281,10 @@ static void form(const char *name, const char *after, void (*run)(const job &))
     ishmem_barrier_all();
     queue->memcpy(seen.data(), mine.data, seen.size()).wait();
     check(calls, name, after);
+    if (!*after)
+        check(calls_of_items, name, after);
+    if (run != run_as_queued)
+        check(fence, name, after);
     ishmem_barrier_all();
 }
 
@@ -211,13 +311,17 @@ static void fill_all(int pe, char *s, char *v)
     fill<uint64_t>(pe, s + ROW_sized * PLACE + ELEMENTS * 8, NULL);
 }
 
-static void host_call(const char *name, bool right)
+static void report(const char *form, const char *name, bool right)
 {
     if (right && mine.me == 0)
-        printf("right by the host %s\n", name);
+        printf("right %s %s\n", form, name);
     failed += !right;
     if (!right)
-        printf("PE %d: %s: wrong\n", mine.me, name);
+        printf("PE %d: %s, %s: wrong\n", mine.me, name, form);
+}
+static void host_call(const char *name, bool right)
+{
+    report("by the host", name, right);
 }
 
 /* The routines that only the host has, but for those of main. */
@@ -268,6 +372,25 @@ static void by_host_alone(void)
     host_call("ishmem_team_destroy", ishmem_team_n_pes(x) == -1);
 }
 
+/* What a kernel asks of the thread that serves it. */
+static void by_item_alone(void)
+{
+    uint64_t *stamps = (uint64_t *)mine.results;
+    stamps[0] = stamps[1] = 0;
+    ishmemx_ts_handle_t first = ishmemx_ts_handle((unsigned long *)stamps), second = ishmemx_ts_handle((unsigned long *)stamps + 1);
+    queue->single_task([=] {
+             ishmemx_timestamp(first);
+             ishmemx_nop();
+             ishmemx_timestamp_nbi(second);
+             ishmemx_nop_no_r();
+             ishmem_quiet();
+         }).wait();
+    report("by a work-item", "ishmemx_timestamp", stamps[0] > 0);
+    report("by a work-item", "ishmemx_timestamp_nbi", stamps[1] >= stamps[0] && stamps[0] > 0);
+    report("by a work-item", "ishmemx_nop", true);
+    report("by a work-item", "ishmemx_nop_no_r", true);
+}
+
 int main(void)
 {
     sycl::queue q;
@@ -281,11 +404,12 @@ int main(void)
     mine.to = (mine.me + 1) % mine.n;
     mine.data = (char *)ishmem_malloc(bytes);
     mine.source = (char *)ishmem_malloc(source_bytes);
-    std::vector<char> results((size_t)ALL_ROWS * KINDS * RESULT_BYTES), values(source_bytes);
-    const int status[4] = {0, 1, 0, 0};
-    mine.results = results.data();
-    mine.values = values.data();
-    mine.status = status;
+    const std::vector<sycl::event> no_events;
+    mine.no_events = &no_events;
+    mine.results = sycl::malloc_shared<char>((size_t)ALL_ROWS * KINDS * RESULT_BYTES, q);
+    mine.values = sycl::malloc_shared<char>(source_bytes, q);
+    mine.status = sycl::malloc_shared<int>(4, q);
+    memcpy(mine.status, (const int[]){0, 1, 0, 0}, 4 * sizeof(int));
     for (int pe = 0; pe < mine.n; pe++) {
         sources[pe].resize(source_bytes);
         fill_all(pe, sources[pe].data(), pe == mine.me ? mine.values : NULL);
@@ -301,7 +425,13 @@ int main(void)
     host_call("ishmem_team_split_strided", ishmem_team_my_pe(mine.team) == mine.me / 2);
     by_host_alone();
 
+    by_item_alone();
+
     form("by the host", "", by_host_all);
+    form("by a work-item", "", run_by_item);
+    form("by a work-group", "_work_group", run_by_group);
+    form("by a sub-group", "_work_group", run_by_sub_group);
+    form("as queued", "_on_queue", run_as_queued);
     ishmem_finalize();
     return failed != 0;
 }

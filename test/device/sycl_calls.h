@@ -2,8 +2,10 @@
  * sycl_calls.h - a call of every routine for every type, in one form; sycl_api.cpp includes it once a form, after it has defined
  *   FORM             the name of the form, before the functions' names
  *   PRE              ishmem or ishmemx, before the routines' names
+ *   PARAMETERS, ARGUMENTS  of the functions, behind the job, with a comma before them
  *   DO(F, ...)       a call; DO0(F): without arguments; RESULT(T, AT, F, ...), RESULT0(T, AT, F): with a result, which goes to *AT
- *   EACH(f)          call the function f of a row
+ *   ITEM             1: also the routines that have no form for groups and queues
+ *   FENCE            1: the form has a fence
  * Each call has a place of its own, see struct place. What is there afterwards, sycl_want.h tells.
  */
 #define DATA_ d, s, 5, p.to
@@ -92,19 +94,24 @@
 #define CALL_SIZED_BLOCK(R, NAME, KEY, B, PARAMS) CALL_(ROW_sized, K_##NAME, sized_##B, RUN##KEY, CAT(ishmemx, _##NAME))
 #define CALL_BYTES(R, NAME, N, T, PARAMS) CALL_(ROW_sized, K##NAME, sized_1, RUN##NAME, CAT(PRE, NAME##mem))
 
+#if ITEM
+#define CALL_ITEM_ ATOMICS_
+#else
+#define CALL_ITEM_(...)
+#endif
 #define CALL_FUNCTION_(NAME, ...)                                                                                     \
-    static void CAT(FORM, NAME)(const job &j)                                                              \
+    KEPT static void CAT(FORM, NAME)(const job &j PARAMETERS)                                                         \
     {                                                                                                                 \
         __VA_ARGS__                                                                                                   \
     }
 #define CALL_ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                                     \
     SHMEM_IF_##RMA(SHMEMG_IF_(SHMEMG_HAS_(N))(                                                                        \
     CALL_FUNCTION_(_##N, PUTS_(CALL_TYPED, CALL_BLOCK, N, T) WAITS_(CALL_TYPED, N, T, AMO)                            \
-                   ATOMICS_(CALL_TYPED, N, T, AMO, EXT, BIT))))
+                   CALL_ITEM_(CALL_TYPED, N, T, AMO, EXT, BIT))))
 SHMEM_TYPES(CALL_ROW, )
 #define CALL_ANY_ROW(N, T, AMO, EXT, BIT, AND)                                                                        \
     CALL_FUNCTION_(_any_##N, PUTS_(CALL_ANY, CALL_ANY_BLOCK, N, T) WAITS_(CALL_ANY, N, T, AMO)                        \
-                   ATOMICS_(CALL_ANY, N, T, AMO, EXT, BIT))
+                   CALL_ITEM_(CALL_ANY, N, T, AMO, EXT, BIT))
 ANY_TYPES(CALL_ANY_ROW)
 CALL_FUNCTION_(_sized, SHMEM_API_SIZED_PUTGET(CALL_SIZED) SHMEM_API_SIZED_BLOCK(CALL_SIZED_BLOCK))
 CALL_FUNCTION_(_bytes, SHMEM_API_BROADCAST(, CALL_BYTES, , ) SHMEM_API_GATHER(, CALL_BYTES, , ))
@@ -129,8 +136,9 @@ CALL_FUNCTION_(_bits_schar, SHMEM_API_AND(, CALL_TYPED, schar, signed char))
         place p = j.at(ROW_untyped, U_##NAME);                                                                        \
         RUN(__VA_ARGS__);                                                                                             \
     }
-static void CAT(FORM, _untyped)(const job &j)
+KEPT static void CAT(FORM, _untyped)(const job &j PARAMETERS)
 {
+#if ITEM
     CALL_U_(my_pe, RESULT0, int, p.result, ishmem_my_pe)
     CALL_U_(n_pes, RESULT0, int, p.result, ishmem_n_pes)
     CALL_U_(ptr, RESULT, void *, p.result, ishmem_ptr, p.data, p.me)
@@ -143,8 +151,11 @@ static void CAT(FORM, _untyped)(const job &j)
     CALL_U_(signal_fetch, RESULT, uint64_t, p.result, ishmem_signal_fetch, p.signal)
     CALL_U_(signal_add, DO, ishmemx_signal_add, p.signal, 4, p.to)
     CALL_U_(signal_set, DO, ishmemx_signal_set, p.signal, 4, p.to)
-    CALL_U_(fence, DO0, ishmem_fence)
     CALL_U_(print, DO, ishmemx_print, "printed by " CAT_TEXT(FORM) "\n")
+#endif
+#if FENCE
+    CALL_U_(fence, DO0, CAT(PRE, _fence))
+#endif
     CALL_U_(signal_wait_until, RESULT, uint64_t, p.result, CAT(PRE, _signal_wait_until), p.signal, ISHMEM_CMP_NE, 0)
     CALL_U_(quiet, DO0, CAT(PRE, _quiet))
     CALL_U_(sync_all, DO0, CAT(PRE, _sync_all))
@@ -152,7 +163,8 @@ static void CAT(FORM, _untyped)(const job &j)
     CALL_U_(team_sync, RESULT, int, p.result, CAT(PRE, _team_sync), p.team)
 }
 
-static void CAT(FORM, _all)(const job &j)
+#define EACH(F) F(j ARGUMENTS);
+static void CAT(FORM, _all)(const job &j PARAMETERS)
 {
 #define EVERY_ROW(F, N, T, RMA, ...) SHMEM_IF_##RMA(SHMEMG_IF_(SHMEMG_HAS_(N))(EACH(CAT(FORM, _##N))))
     SHMEM_TYPES(EVERY_ROW, )
@@ -169,6 +181,11 @@ static void CAT(FORM, _all)(const job &j)
 }
 #undef FORM
 #undef PRE
+#undef PARAMETERS
+#undef ARGUMENTS
+#undef ITEM
+#undef FENCE
+#undef CALL_ITEM_
 #undef DO
 #undef DO0
 #undef RESULT

@@ -167,7 +167,7 @@ SHI_FN int shi_far_pe(shi_u64 at)
 {
     return (int)at - 1;
 }
-SHI_FN shi_u64 shi_far_offset(shmem_ctx_t ctx, const void *object)
+SHI_HOT shi_u64 shi_far_offset(shmem_ctx_t ctx, const void *object)
 {
     return (shi_address(object) - ctx->heap) & SHI_REQUEST_LOW;
 }
@@ -191,7 +191,7 @@ SHI_FN int shi_n_pes(shmem_ctx_t ctx)
 SHI_FN void *shi_ptr(shmem_ctx_t ctx, const void *object, int pe)
 {
     shi_u64 at = shi_find(ctx, object, 1, 1, pe);
-    return shi_is_direct(at) ? (void *)(SHI_GLOBAL char *)at : (void *)0;
+    return (void *)(SHI_GLOBAL char *)SHI_CHOSEN_(shi_is_direct(at) ? at : 0);
 }
 
 SHI_FN shmem_team_t shi_team_world(shmem_ctx_t ctx)

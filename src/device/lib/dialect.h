@@ -20,6 +20,7 @@
  *                      to all before later loads and stores
  *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can access
  *   shi_address        the same as an integer; any value outside of global memory instead of NULL
+ *   SHI_CHOSEN_        a value that becomes a pointer, NULL or another
  *   shi_atom32_, 64_   relaxed; they return the old value
  *   shi_prefetch_write a hint to fetch a cache line for writing
  *   shi_store_pair     two relaxed stores, 16-byte aligned, unordered; one packet where the device has such a store
@@ -318,6 +319,9 @@ SHI_FN shi_u64 shi_address(const void *p)
     return (shi_u64)shi_to_global(p);
 }
 
+#endif
+#ifndef SHI_CHOSEN_
+#define SHI_CHOSEN_(value) (value)
 #endif
 
 SHI_FN shi_u64 shi_load_relaxed(const SHI_GLOBAL shi_u64 *p)

@@ -17,7 +17,9 @@
 #endif
 
 #define SHI_GLOBAL
+#ifndef SHI_FN /* a test has functions that are not inlined */
 #define SHI_FN inline
+#endif
 #define SHI_HOT inline __attribute__((always_inline))
 #define SHI_NOINLINE inline __attribute__((noinline))
 #define SHI_ROLLED
@@ -40,10 +42,10 @@ namespace __spv {
 enum ScopeFlag : unsigned { CrossDevice = 0, Workgroup = 2, Subgroup = 3 };
 }
 typedef unsigned __attribute__((ext_vector_type(4))) shi_spirv_ballot_t;
-extern "C++" { /* found by their mangled names */
+extern "C++" { /* found by their mangled names; nomerge: the scope stays a constant where calls differ by it alone */
 void __spirv_MemoryBarrier(__spv::ScopeFlag memory, unsigned semantics);
-__attribute__((convergent)) void __spirv_ControlBarrier(__spv::ScopeFlag execution, __spv::ScopeFlag memory, unsigned semantics);
-__attribute__((convergent)) unsigned long __spirv_GroupBroadcast(__spv::ScopeFlag execution, unsigned long value, unsigned long item);
+__attribute__((convergent, nomerge)) void __spirv_ControlBarrier(__spv::ScopeFlag execution, __spv::ScopeFlag memory, unsigned semantics);
+__attribute__((convergent, nomerge)) unsigned long __spirv_GroupBroadcast(__spv::ScopeFlag execution, unsigned long value, unsigned long item);
 __attribute__((convergent)) shi_spirv_ballot_t __spirv_GroupNonUniformBallot(__spv::ScopeFlag execution, bool hand);
 __attribute__((convergent)) unsigned long __spirv_GroupNonUniformBroadcastFirst(__spv::ScopeFlag execution, unsigned long value);
 __attribute__((convergent)) bool __spirv_GroupNonUniformElect(__spv::ScopeFlag execution);
@@ -62,6 +64,13 @@ SHI_HOT void shi_sycl_fence(unsigned semantics)
     SHI_SPIRV_(__spirv_MemoryBarrier(__spv::CrossDevice, semantics | SHI_OF_GLOBAL_))
 }
 #define SHI_SYCL_FENCE_(SPIRV, SYCL) shi_sycl_fence(SPIRV)
+/* A value that becomes a pointer: its llvm-spirv crashes where a kernel stores a pointer for which LLVM sees a choice with NULL. */
+SHI_FN shi_u64 shi_chosen(shi_u64 value)
+{
+    volatile shi_u64 kept = value;
+    return kept;
+}
+#define SHI_CHOSEN_(value) shi_chosen(value)
 SHI_FN SHI_GLOBAL void *shi_to_global(const void *p)
 {
     SHI_SPIRV_(return (void *)__spirv_GenericCastToPtrExplicit_ToGlobal(const_cast<void *>(p), 5 /* CrossWorkgroup */))
@@ -120,7 +129,7 @@ SHI_FN void shi_fence_total(void)
 SHI_FN void shi_pause(void)
 {
 }
-SHI_FN shi_u64 shi_address(const void *p)
+SHI_HOT shi_u64 shi_address(const void *p)
 {
     return (shi_u64)p;
 }
