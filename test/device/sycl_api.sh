@@ -16,7 +16,7 @@ ok $? "the program compiles" "$work/log"
 
 for setting in 1:1 3:1 3:0; do # the first compiles the kernels for all
     pes=${setting%:*}
-    SHMEM_TEST_DEVICE_DIRECT=${setting#*:} timeout 100 $OSHRUN -n "$pes" env LD_PRELOAD="$work/keep_calls.so" "$work/api" > "$work/log" 2>&1
+    SHMEM_TEST_DEVICE_DIRECT=${setting#*:} timeout 200 $OSHRUN -n "$pes" env LD_PRELOAD="$work/keep_calls.so" "$work/api" > "$work/log" 2>&1
     status=$?
     grep -a -v -e '^right' -e 'AdaptiveCpp Warning' "$work/log" > "$work/wrong"
     [ $status = 0 ] && [ "$(grep -c 'printed by by_host' "$work/wrong")" = "$pes" ] && [ "$(grep -c 'printed by by_item' "$work/wrong")" = "$pes" ] &&
