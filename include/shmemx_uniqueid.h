@@ -13,8 +13,9 @@
  *     shmemx_set_attr_uniqueid_args(rank, n_ranks, &id, &attr);
  *     shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID, &attr);
  *
- * The id contains the job's secret: who has it can join the job. One id serves one job, and a process can be in one:
- * after shmem_finalize another id is refused.
+ * The id contains the job's secret: who has it can join the job. One id serves one job, and a process can be in one at a time. After the last
+ * shmem_finalize, shmem_init joins the same PEs again; shmemx_init_attr with a new id joins another job, of other processes and another number of
+ * PEs. Of the old job, heaps, teams, contexts, handles and requests are void; static data keeps its addresses and its values.
  */
 #ifndef SHMEMX_UNIQUEID_H
 #define SHMEMX_UNIQUEID_H
@@ -73,7 +74,7 @@ int shmemx_get_uniqueid(shmemx_uniqueid_t *uniqueid);
 int shmemx_set_attr_uniqueid_args(const int myrank, const int nranks, const shmemx_uniqueid_t *uniqueid, shmemx_init_attr_t *attr);
 
 /* Collective over the job's processes: shmem_init_thread, whose thread level is SHMEM_THREAD_SERIALIZED for the first. 0; or -EINVAL after one line:
- * flags and attributes that do not belong together. A job that cannot start ends with one line, as in shmem_init. */
+ * flags and attributes that do not belong together. No other thread may change static data or fork meanwhile. A job that cannot start ends with one line, as in shmem_init. */
 int shmemx_init_attr(unsigned flags, shmemx_init_attr_t *attributes);
 int shmemx_init_thread_attr(unsigned flags, shmemx_init_attr_t *attributes, int requested, int *provided);
 

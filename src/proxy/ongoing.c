@@ -55,3 +55,8 @@ void shi_proxy_ongoing_down(struct shi_proxy_ring *p)
             shi_proxy_ongoing_put(o);
     }
 }
+
+void shi_proxy_ongoing_clear(void)
+{
+    shi_kept_clear(&kept);
+}

@@ -29,4 +29,7 @@ void shi_proxy_ongoing_poll(struct shi_proxy_ring *p);
 /* The ring ends. */
 void shi_proxy_ongoing_down(struct shi_proxy_ring *p);
 
+/* All rings have ended: free unused memory. */
+void shi_proxy_ongoing_clear(void);
+
 #endif

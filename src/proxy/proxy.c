@@ -46,6 +46,7 @@ static struct shi_proxy_ring *rings;
 static pthread_t thread;
 static int running, stop;
 static int others_launch; /* set once */
+static uint64_t next_ns; /* of check_stuck */
 static int warned; /* of a slot that stays empty; under polling */
 static pthread_mutex_t polling = PTHREAD_MUTEX_INITIALIZER;
 /* Under polling: requests of all rings have been advanced in this round; what the network brought, or -1: it was not polled. */
@@ -141,7 +142,6 @@ static void report_stuck(struct shi_proxy_ring *p, uint64_t now)
 /* Some times in the time after which a kernel counts as stuck: where rings' heads are in device memory, each is copied. */
 static void check_stuck(void)
 {
-    static uint64_t next_ns;
     uint64_t now = shi_now_ns();
     if (now < next_ns || pthread_mutex_trylock(&polling))
         return;
@@ -310,4 +310,8 @@ void shi_proxy_down(void)
         shi_proxy_ongoing_down(p);
         shi_engine_down(p->engine);
     }
+    shi_remote_leave();
+    shi_proxy_ongoing_clear();
+    next_ns = 0;
+    warned = 0;
 }

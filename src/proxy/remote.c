@@ -21,8 +21,6 @@
 #include "host/ops/state.h"
 #include "proxy/staged.h"
 
-static struct shi_lane *lane; /* made with the first request; lasts as long as the process */
-
 struct pending {
     struct shi_remote_op op;
     struct shi_proxy_ring *ring;
@@ -131,7 +129,7 @@ static void describe(struct pending *p, const struct shi_remote_addr *at, const 
         .kind = amo ? SHI_REMOTE_AMO : get ? SHI_REMOTE_GET : SHI_REMOTE_PUT,
         .way = way,
         .until = get || fetches ? SHI_REMOTE_LOCAL : SHI_REMOTE_TARGET,
-        .lane = lane,
+        .lane = shi_world.proxy_lane,
         .at = *at,
         .local = (char *)local,
         .bytes = v->bytes,
@@ -166,7 +164,8 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
         free_list = p->next;
     else if (!(p = aligned_alloc(SHI_LINE_BYTES, shi_round_up(sizeof *p, SHI_LINE_BYTES))))
         return -ENOMEM;
-    lane = lane ? lane : shi_stream_lane_beside();
+    if (!shi_world.proxy_lane)
+        shi_world.proxy_lane = shi_stream_lane_beside();
     p->ring = ring;
     p->request = request;
     p->value = 0; /* results may be shorter */
@@ -197,7 +196,7 @@ int shi_remote_poll(void)
 {
     if (!in_progress)
         return -1;
-    shi_stream_send(lane); /* requests of this round */
+    shi_stream_send(shi_world.proxy_lane); /* requests of this round */
     int came = shi_progress();
     struct pending *called = __atomic_exchange_n(&ready, NULL, __ATOMIC_ACQUIRE), *again = stalled; /* A1 */
     stalled = NULL;
@@ -205,4 +204,13 @@ int shi_remote_poll(void)
     advance_all(again);
     advance_all(called);
     return came;
+}
+
+void shi_remote_leave(void)
+{
+    for (struct pending *p; (p = free_list); free(p))
+        free_list = p->next;
+    ready = stalled = first = NULL;
+    last_stalled = &stalled;
+    in_progress = 0;
 }

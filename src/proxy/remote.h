@@ -11,4 +11,7 @@ int shi_remote_issue(struct shi_proxy_ring *ring, struct shi_engine_op *request,
  * there is none, and the network was not polled. */
 int shi_remote_poll(void);
 
+/* In shmem_finalize, when all requests are complete: free what they used. */
+void shi_remote_leave(void);
+
 #endif

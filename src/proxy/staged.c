@@ -67,14 +67,15 @@ int shi_staged_up(void)
         free_list = &all[i];
     }
     copies = (struct shi_copies){.start = start, .look = look, .routine = "proxy", .agent = SHI_COPIES_REQUESTS};
-    memset(words, 0, sizeof words);
     return 0;
 }
 
 void shi_staged_down(void)
 {
     free(all);
-    checked = 0;
+    checked = checked_ns = 0;
+    memset(&copies, 0, sizeof copies);
+    memset(words, 0, sizeof words);
     all = free_list = first = NULL;
     last = &first;
 }

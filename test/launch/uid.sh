@@ -35,7 +35,7 @@ for n in 1 2 3 7 24; do
     ok $? "$n processes meet by the id" "$work/out"
 done
 job 20 1 args
-[ $status = 0 ] && [ "$(lines fulmar)" = 5 ]
+[ $status = 0 ] && [ "$(lines fulmar)" = 4 ]
 ok $? "what does not belong together is refused with a line" "$work/out"
 job 20 7 two
 [ $status = 0 ] && [ "$(lines fulmar)" = 0 ]

@@ -224,6 +224,28 @@ static void threads_fork(void)
     }
 }
 
+/* Catches: variables that still are in the file of the job before, or whose values or neighbours are lost on the way out of it and into the next. */
+static void leaves(void)
+{
+    const struct shi_statics *st = shi_statics_find();
+    size_t bytes = st->relro_bytes + st->bytes;
+    char *old = map;
+    initialised = 50, bss = 51, sparse[SPARSE / 2] = 3;
+    CHECK(shi_statics_leave() == 0 && shi_statics_leave() == 0);
+    CHECK(initialised == 50 && bss == 51 && aligned[3] == 6 && sparse[SPARSE / 2] == 3 && (!in_gap || in_gap[4095] == 0x5a));
+    initialised = 60;
+    CHECK(*(int *)peer_of(&initialised) == 50);
+    CHECK(shi_statics_leave() == 0);
+    close(fd);
+    fd = memfd_create("statics", 0);
+    CHECK(fd >= 0 && ftruncate(fd, OFFSET + (off_t)bytes) == 0 && shi_statics_remap(fd, OFFSET) == 0);
+    map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, OFFSET);
+    CHECK(map != MAP_FAILED && initialised == 60 && bss == 51 && sparse[SPARSE / 2] == 3);
+    *(int *)peer_of(&bss) = 61;
+    CHECK(*(volatile int *)&bss == 61);
+    munmap(old, bytes);
+}
+
 int main(void)
 {
     RUN(moved, "contents and addresses stay, the file is shared");
@@ -234,5 +256,8 @@ int main(void)
     RUN(nested, "a child of a child");
     RUN(other_programs, "exec, system, popen");
     RUN(threads_fork, "threads that fork at once");
+    RUN(leaves, "out of the file, and into another one");
+    RUN(stays_sparse, "256 MiB of untouched .bss, again");
+    RUN(child_is_private, "a child's writes, again");
     return tap_end();
 }

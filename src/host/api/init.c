@@ -79,8 +79,8 @@ static int choose_uniqueid(const char *routine, const shmemx_init_attr_t *attr)
     const shmemx_uniqueid_args_t *a = &attr->args.uid_args;
     if (a->myrank < 0 || a->myrank >= a->nranks)
         return refuse(routine, "the number of this PE is not from 0 to that of all PEs minus 1");
-    if (shi_world.ever_up)
-        return refuse(routine, "this process has been in a job; it cannot join another one");
+    if (shi_is_forked())
+        return refuse(routine, "called in a forked child of a PE");
     memcpy(&id, a->id, sizeof id);
     int err = shi_boot_by_uid(&id, a->myrank, a->nranks);
     explicit_bzero(&id, sizeof id);
@@ -96,6 +96,8 @@ static int initialise_by(const char *routine, unsigned flags, const shmemx_init_
         return refuse(routine, "flags: one of SHMEMX_INIT_WITH_UNIQUEID, SHMEMX_INIT_WITH_MPI_COMM and SHMEMX_INIT_WITH_SHMEM is expected");
     if (flags == SHMEMX_INIT_WITH_UNIQUEID && !shi_world.up)
         err = choose_uniqueid(routine, attr);
+    if (!err && flags == SHMEMX_INIT_WITH_UNIQUEID && !shi_world.up && shi_world.ever_up)
+        shi_world_leave();
     if (!err)
         initialise(thread_level);
     return err;
@@ -148,6 +150,7 @@ SHI_DEF(void, shmem_finalize, (void))
         return;
     if (open_inits == 1) {
         shi_world_down(__func__, 0);
+        open_inits = 0;
         return;
     }
     SHI_AGREE("shmem_finalize of an inner pair", &shi_team_world, {0});

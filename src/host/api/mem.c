@@ -58,14 +58,13 @@ static void report_full(const char *routine, size_t bytes, size_t align)
 /* The block is the program's memory now; what follows it up to the next block is not. It had `had` bytes before. */
 static void block_begins(size_t off, size_t bytes, size_t had)
 {
-    static size_t poisoned; /* the heap is, from its start up to here, where no block is or was aligned; stays over shmem_finalize */
-    size_t end = off + bytes, most = shi_world.heap_bytes - end, from = end > poisoned ? end : poisoned;
+    size_t end = off + bytes, most = shi_world.heap_bytes - end, from = end > shi_world.poisoned_bytes ? end : shi_world.poisoned_bytes;
     most = end + (most < POISONED_BYTES ? most : POISONED_BYTES);
     shi_unpoison(at_offset(off), bytes);
     shi_poison(at_offset(end), had > bytes ? had - bytes : shi_round_up(end, SHI_HEAP_ALIGN) - end);
     if (most > from) {
         shi_poison(at_offset(from), most - from);
-        poisoned = most;
+        shi_world.poisoned_bytes = most;
     }
 }
 

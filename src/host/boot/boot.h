@@ -23,7 +23,7 @@ struct shi_boot {
     int pe, n_pes;
     int n_local;      /* PEs of this node, this one included */
     int local_index;  /* this PE's local rank */
-    int *local_pe;    /* their PE numbers, ascending; owned by the backend until the process ends */
+    int *local_pe;    /* their PE numbers, ascending; by malloc; the caller of shi_boot_up frees it */
     unsigned char secret[SHI_SECRET_BYTES]; /* random bits that only PEs of this job know; never print them */
     int has_secret;                         /* 0: the launcher gives none */
     const char *job;                        /* the launcher's name of the job */
@@ -43,7 +43,7 @@ struct shi_boot_ops {
     int (*is_gone)(void);
     /* End the job with this status. Returns only when the launcher is unreachable. */
     void (*abort_job)(int status);
-    void (*down)(void); /* disconnect from the launcher; once in a process */
+    void (*down)(void); /* disconnect from the launcher; once in a job */
 };
 
 /* Connect to the launcher, or to the other processes with the unique id; without both the job has one PE. A host that is silent for

@@ -29,7 +29,6 @@ enum {
 };
 
 static int fd = -1;
-static int *local_pe;
 static char job[256];
 
 /* ---- lines -------------------------------------------------------------------------------------------------------- */
@@ -256,7 +255,7 @@ static void add_local(struct shi_boot *b, int pe)
 {
     if (pe == b->pe)
         b->local_index = b->n_local;
-    local_pe[b->n_local++] = pe;
+    b->local_pe[b->n_local++] = pe;
 }
 
 /* From the ranks of this host, "2,3". */
@@ -293,9 +292,8 @@ static int local_of_mapping(struct shi_boot *b)
 static int find_local(struct shi_boot *b)
 {
     const char *ranks = is_slurm() ? getenv("SLURM_GTIDS") : NULL;
-    local_pe = malloc((size_t)b->n_pes * sizeof *local_pe);
-    b->local_pe = local_pe;
-    return !local_pe ? -ENOMEM : ranks ? local_of_list(b, ranks) : local_of_mapping(b);
+    b->local_pe = malloc((size_t)b->n_pes * sizeof *b->local_pe);
+    return !b->local_pe ? -ENOMEM : ranks ? local_of_list(b, ranks) : local_of_mapping(b);
 }
 
 static int number(const char *name, int *out)

@@ -21,7 +21,6 @@ enum {
 };
 
 static pmix_proc_t self;
-static int *local_pe;
 static bool before_others; /* PMIx was not initialised when this module initialised it */
 
 /* Replaces libpmix's function for the whole process, and returns false while only this module has initialised PMIx. Open MPI 5
@@ -144,8 +143,8 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Parse "0,1,4-7" into local_pe. 0 and the count, or -EPROTO. */
-static int parse_peers(const char *text, int n_pes, int *n_out)
+/* Parse "0,1,4-7". 0 and the count, or -EPROTO. */
+static int parse_peers(const char *text, int n_pes, int *local_pe, int *n_out)
 {
     int n = 0;
     for (const char *p = text; *p;) {
@@ -171,7 +170,7 @@ static int parse_peers(const char *text, int n_pes, int *n_out)
 /* Node locality comes from PMIX_LOCAL_PEERS only; without it every PE is a node of its own. */
 static int find_local(struct shi_boot *b)
 {
-    local_pe = malloc(b->n_pes * sizeof *local_pe);
+    int *local_pe = b->local_pe = malloc((size_t)b->n_pes * sizeof *local_pe);
     if (!local_pe)
         return -ENOMEM;
     pmix_proc_t all;
@@ -179,7 +178,7 @@ static int find_local(struct shi_boot *b)
     pmix_value_t *v = NULL;
     int err = 0;
     if (PMIx_Get(&all, PMIX_LOCAL_PEERS, NULL, 0, &v) == PMIX_SUCCESS && v->type == PMIX_STRING) {
-        err = parse_peers(v->data.string, b->n_pes, &b->n_local);
+        err = parse_peers(v->data.string, b->n_pes, local_pe, &b->n_local);
         if (err)
             shi_log_error("PMIX_LOCAL_PEERS=\"%s\" is not a list of ranks", v->data.string);
     } else {
@@ -191,7 +190,6 @@ static int find_local(struct shi_boot *b)
     for (int i = 0; !err && i < b->n_local; i++)
         if (local_pe[i] == b->pe)
             b->local_index = i;
-    b->local_pe = local_pe;
     return err;
 }
 

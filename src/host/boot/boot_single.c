@@ -2,9 +2,8 @@
 #include "host/boot/boot.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
-
-static int self_only[1];
 
 static int publish(const char *key, const void *data, size_t bytes)
 {
@@ -36,6 +35,6 @@ static const struct shi_boot_ops ops = {"single", publish, lookup, fence, NULL, 
 
 int shi_boot_single_up(struct shi_boot *out)
 {
-    *out = (struct shi_boot){.n_pes = 1, .n_local = 1, .local_pe = self_only, .job = "", .ops = &ops};
-    return 0;
+    *out = (struct shi_boot){.n_pes = 1, .n_local = 1, .local_pe = calloc(1, sizeof *out->local_pe), .job = "", .ops = &ops};
+    return out->local_pe ? 0 : -ENOMEM;
 }

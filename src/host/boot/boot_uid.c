@@ -43,7 +43,6 @@ static struct {
     int pe, n_pes, given;
 } chosen;
 
-static int *local_pe;
 static char job[32];
 
 int shi_boot_by_uid(const struct shi_uid *id, int pe, int n_pes)
@@ -169,17 +168,16 @@ static void node_key(const struct shi_uid_who *self, uint64_t out[2])
 static int find_local(struct shi_boot *b, const uint64_t own[2])
 {
     uint64_t other[2];
-    local_pe = malloc((size_t)b->n_pes * sizeof *local_pe);
-    int err = local_pe ? 0 : -ENOMEM;
+    b->local_pe = malloc((size_t)b->n_pes * sizeof *b->local_pe);
+    int err = b->local_pe ? 0 : -ENOMEM;
     for (int pe = 0; pe < b->n_pes && !err; pe++) {
         err = shi_uid_data_lookup(pe, host_key, other, sizeof other);
         if (err || memcmp(own, other, sizeof other) != 0)
             continue;
         if (pe == b->pe)
             b->local_index = b->n_local;
-        local_pe[b->n_local++] = pe;
+        b->local_pe[b->n_local++] = pe;
     }
-    b->local_pe = local_pe;
     if (err)
         shi_log_error("shmem_init: the nodes of the PEs are unknown: %s", strerror(-err));
     return err;

@@ -80,7 +80,7 @@ void shi_uid_data_down(void)
     free(of_pe);
     shi_uid_bytes_free(&news);
     of_pe = NULL;
-    n_pes = 0;
+    n_pes = own_pe = 0;
 }
 
 static struct entry **find(int pe, const void *key, size_t key_bytes)

@@ -10,6 +10,7 @@
 #include "host/coll/left.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "host/coll/team.h"
@@ -63,6 +64,14 @@ void shi_left_say(int by_exit)
 void shi_left_down(void)
 {
     watching = 0;
+}
+
+void shi_left_leave(void)
+{
+    shi_wait_look = NULL;
+    own = 0;
+    confirmed = 0;
+    memset(&query, 0, sizeof query);
 }
 
 /* ---- a PE's word ----------------------------------------------------------------------------------------------------- */

@@ -23,4 +23,7 @@ void shi_left_say(int by_exit);
 /* After the last of these barriers. */
 void shi_left_down(void);
 
+/* The process leaves the job. */
+void shi_left_leave(void);
+
 #endif

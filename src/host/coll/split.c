@@ -48,6 +48,12 @@ void shi_split_down(void)
     free_left_slots(1);
 }
 
+void shi_split_leave(void)
+{
+    memset(slot_free, 0, sizeof slot_free);
+    generations = 0;
+}
+
 /* ---- agreement --------------------------------------------------------------------------------------------------- */
 
 /* The record of each member of the parent, and of all of them together. */

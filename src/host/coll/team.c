@@ -287,6 +287,15 @@ void shi_team_down(void)
     n_hooks = 0;
 }
 
+void shi_team_leave(void)
+{
+    clock_max = 0;
+    memset(newest, 0, sizeof newest);
+    memset(hooks, 0, sizeof hooks);
+    memset(&shi_team_world, 0, sizeof shi_team_world);
+    memset(&shi_team_shared, 0, sizeof shi_team_shared);
+}
+
 /* ---- making and unmaking ---------------------------------------------------------------------------------------------- */
 
 void shi_team_fill(const char *routine, struct shmem_team *t)

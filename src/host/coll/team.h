@@ -126,6 +126,9 @@ size_t shi_team_sync_bytes(int n_pes);
 int shi_team_up(void);
 void shi_team_down(void);
 
+/* The process leaves the job: epochs and numbers of teams begin again. */
+void shi_team_leave(void);
+
 /* The team of a handle, or NULL for SHMEM_TEAM_INVALID. Dies on a handle that is invalid or destroyed; `arg` names it. */
 struct shmem_team *shi_team_checked(const char *routine, const char *arg, shmem_team_t handle);
 static inline struct shmem_team *shi_team_of(const char *routine, const char *arg, shmem_team_t handle)
@@ -194,6 +197,7 @@ void shi_team_destroy(struct shmem_team *t);
 /* Slots are free, but the predefined teams'. Pair: shi_split_down, before shi_team_down. */
 void shi_split_up(void);
 void shi_split_down(void);
+void shi_split_leave(void); /* as shi_team_leave */
 
 /* The team of a deprecated active set, made at first use, which must have every member in it; dies on a bad triplet. */
 struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync);

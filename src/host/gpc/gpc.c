@@ -438,7 +438,8 @@ void shi_gpc_stop(void)
     if (!up)
         return;
     shi_gpc_run_down();
-    shi_kept_clear(&shi_gpc_kept);
     shi_gpc_forget();
+    shi_gpc_wire_stop();
+    serial = 0;
     up = 0;
 }

@@ -288,3 +288,9 @@ void shi_gpc_settle(void (*own)(void))
         now = sum.sent;
     } while (sum.sent != sum.received || now != before);
 }
+
+void shi_gpc_wire_stop(void)
+{
+    shi_kept_clear(&shi_gpc_kept);
+    sent = received = 0;
+}

@@ -153,4 +153,7 @@ void shi_gpc_count_received(void);
 /* Collective over the world: return when no message is in flight and none can follow. `own` waits until this PE has no GPC. */
 void shi_gpc_settle(void (*own)(void));
 
+/* After that: the counts of messages begin again at 0, and unused memory is freed. */
+void shi_gpc_wire_stop(void);
+
 #endif

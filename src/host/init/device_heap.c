@@ -320,7 +320,7 @@ void shi_device_heap_down(void)
     shi_pipeline_down();
     if (taken)
         shi_device->down();
-    taken = chosen = tried = 0;
+    taken = chosen = tried = result = 0;
 }
 
 void shi_device_heap_on_down(void (*finish)(void), void (*stop)(void))

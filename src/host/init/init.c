@@ -34,9 +34,11 @@
 #include "host/ops/wait.h"
 #include "host/tag/tag.h"
 #include "host/util/copy_lines.h"
+#include "host/util/copying.h"
 #include "host/util/end.h"
 #include "host/util/libc.h"
 #include "host/util/log.h"
+#include "host/util/poison.h"
 #include "host/util/startup.h"
 
 /* ---- the process's end ------------------------------------------------------------------------------------------- */
@@ -108,6 +110,8 @@ static void at_exit(int status, void *arg)
 static void in_forked_child(void)
 {
     static int done;
+    if (!shi_world.pid)
+        return; /* the parent is between two jobs */
     shi_world.up = 0;
     SHI_CTX_DEFAULT->n_pes = 0;
     shi_log_set_abort(NULL); /* an error ends the child alone */
@@ -127,6 +131,7 @@ static void report_unknown(const char *name, const char *like)
 }
 
 static char bad_setting[512];
+static int has_handlers; /* of exit and fork; once in a process */
 
 static int read_settings(void)
 {
@@ -147,7 +152,7 @@ static int check_settings(int err)
     return err;
 }
 
-/* Once in a process, whatever the number of init and finalize pairs: the shared memory stays. */
+/* Once in a job, whatever the number of init and finalize pairs: the shared memory stays. */
 static int join_node(void)
 {
     const struct shi_statics *st = shi_statics_find();
@@ -163,12 +168,13 @@ static int join_node(void)
         return err;
     shi_world.shm = shm;
     shi_world.pid = getpid();
-    if (on_exit(at_exit, NULL) || pthread_atfork(NULL, NULL, in_forked_child))
+    if (!has_handlers && (on_exit(at_exit, NULL) || pthread_atfork(NULL, NULL, in_forked_child)))
         return -ENOMEM;
+    has_handlers = 1;
     return 0;
 }
 
-/* Join the launcher once in a process: when a PE leaves and joins again while others still leave, PMIx 4.2's server miscounts
+/* Join the launcher once in a job: when a PE leaves and joins again while others still leave, PMIx 4.2's server miscounts
  * and ends fences early or never. 0, or -errno after one line. */
 static int join_job(void)
 {
@@ -202,7 +208,6 @@ static int join_network(const struct shi_statics *st)
     const struct shi_shm_region *mine = &shm->region[shi_world.boot.local_index];
     int forced = shi_world.config.transport == SHI_TRANSPORT_OFI && shi_world.n_pes > 1;
     static struct shi_progress_source aborted = {.poll = shi_wait_aborted, .every_ms = 100};
-    static int up; /* the network stays, as the memory does */
     if (shi_world.boot.n_local == shi_world.n_pes && !forced)
         return 0;
     const struct shi_stream_region own[SHI_REGIONS] = {
@@ -213,7 +218,7 @@ static int join_network(const struct shi_statics *st)
     const struct shi_stream_node node = {.record = shm->record, .barrier = node_barrier};
     if (shi_world.config.ofi_hmem == SHI_CONFIG_AUTO)
         shi_world.config.ofi_hmem = shi_device_is_expected(&shi_world.config.device);
-    int err = up ? 0 : shi_stream_up(&shi_world.boot, &shi_world.config, &node, own, st->exe_id);
+    int err = shi_world.net_up ? 0 : shi_stream_up(&shi_world.boot, &shi_world.config, &node, own, st->exe_id);
     explicit_bzero(shi_world.boot.secret, sizeof shi_world.boot.secret); /* the network has its copy */
     if (!err)
         err = shi_stream_resume();
@@ -221,7 +226,7 @@ static int join_network(const struct shi_statics *st)
         err = shi_progress_add(&aborted);
     if (!err)
         shi_world.lane = shi_stream_lane(0);
-    up = !err;
+    shi_world.net_up = !err;
     return err;
 }
 
@@ -294,11 +299,11 @@ static int build_world(int thread_level)
 
 void shi_world_up(int thread_level)
 {
-    int err = join_job();
+    int lines = shi_log_lines(), err = join_job();
     if (!err)
         err = build_world(thread_level);
     if (err) {
-        if (!shi_log_lines())
+        if (shi_log_lines() == lines)
             shi_log_error("the library cannot start: %s", strerror(-err)); /* a part that says nothing: mostly, no memory */
         abort_on_error(1);
     }
@@ -329,9 +334,8 @@ void shi_world_up(int thread_level)
  * process ends. */
 static void leave_network(const char *routine)
 {
-    static int left;
     const struct shi_boot_ops *launcher = shi_world.boot.ops;
-    int by_launcher = shi_world.lane && !left && !(launcher->is_gone && launcher->is_gone());
+    int by_launcher = shi_world.lane && !shi_world.launcher_left && !(launcher->is_gone && launcher->is_gone());
     if (shi_world.lane)
         shi_stream_pause();
     if (by_launcher)
@@ -343,9 +347,9 @@ static void leave_network(const char *routine)
         launcher->fence();
     else
         shi_team_barrier(routine, &shi_team_world);
-    if (!left)
+    if (!shi_world.launcher_left)
         launcher->down(); /* now, not at exit: after this the launcher accepts any exit status */
-    left = 1;
+    shi_world.launcher_left = 1;
 }
 
 void shi_world_down(const char *routine, int by_exit)
@@ -379,6 +383,28 @@ void shi_world_down(const char *routine, int by_exit)
     shi_split_down();
     shi_team_down();
     shi_peers_down();
+}
+
+void shi_world_leave(void)
+{
+    shi_stream_leave();
+    shi_am_leave();
+    shi_am_shm_leave();
+    shi_tag_leave();
+    shi_left_leave();
+    shi_split_leave();
+    shi_team_leave();
+    shi_wait_leave();
+    shi_dheap_leave();
+    shi_copying_limit(0);
+    shi_log_set(-1, 0);
+    shi_unpoison((void *)shi_world.heap_lo, shi_world.poisoned_bytes);
+    if (shi_statics_leave())
+        abort_on_error(1);
+    shi_shm_leave(&shi_world.shm, shi_world.boot.local_index);
+    free(shi_world.boot.local_pe);
+    explicit_bzero(&shi_world, sizeof shi_world);
+    memset(shi_ctx_small, 0, sizeof shi_ctx_small);
 }
 
 void shi_world_exit(int status)

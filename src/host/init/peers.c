@@ -69,6 +69,7 @@ void shi_peers_down(void)
     shi_table_free(peers, n_peers, sizeof *peers);
     shi_table_free(no_peers, n_peers, sizeof *no_peers);
     peers = no_peers = NULL;
+    n_peers = 0;
 }
 
 const struct shi_peer *shi_peers_fast(void)

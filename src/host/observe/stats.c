@@ -23,7 +23,7 @@
 
 enum { TRACE_BYTES = 256 << 20 }; /* of a PE, unless SHMEM_TRACE says another size */
 
-static const char *stats_file, *trace_file; /* as the settings name them; "1" and "all" print statistics; NULL: off */
+static char *stats_file, *trace_file; /* as the settings name them; "1" and "all" print statistics; NULL: off */
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
@@ -133,14 +133,26 @@ static const char *set(const char *text)
     return *text && strcmp(text, "0") ? text : NULL;
 }
 
-/* The file of a program's nth init and finalize: later ones end in .2, .3 ... so that none overwrites another. NULL without
+/* The file of a process's nth init and finalize: later ones end in .2, .3 ... so that none overwrites another. NULL without
  * memory. */
-static const char *of_round(const char *file, int round)
+static char *of_round(const char *file, int round)
 {
     char *name;
-    if (round == 1)
-        return file;
-    return asprintf(&name, "%s.%d", file, round) < 0 ? NULL : name;
+    int n = round == 1 ? asprintf(&name, "%s", file) : asprintf(&name, "%s.%d", file, round);
+    return n < 0 ? NULL : name;
+}
+
+/* The number of this init: one more than the highest that any PE has had, as processes may have been in different numbers of jobs. */
+static int agree_on_round(void)
+{
+    static int round;
+    shi_team_world.routine = "shmem_init";
+    shi_team_exchange(&shi_team_world, &round, sizeof round);
+    for (int i = 0; i < shi_world.n_pes; i++) {
+        const int *of = shi_team_buffer(&shi_team_world, shi_world.pe, i);
+        round = *of > round ? *of : round;
+    }
+    return ++round;
 }
 
 /* Cut :SIZE off the name of a trace and return it; without it the usual one. */
@@ -156,13 +168,12 @@ static size_t cut_size(char *name)
 /* *trace_bytes: of each PE's events. */
 static int name_files(struct shi_config *c, size_t *trace_bytes)
 {
-    static int round;
     *trace_bytes = cut_size(c->trace.text);
     const char *stats = set(c->stats.text), *trace = set(c->trace.text);
     if (trace && strcmp(trace, "1") == 0)
         trace = "shmem_trace.json";
-    round++;
-    stats_file = stats && strcmp(stats, "1") && strcmp(stats, "all") ? of_round(stats, round) : stats;
+    int round = stats || trace ? agree_on_round() : 0;
+    stats_file = !stats ? NULL : of_round(stats, strcmp(stats, "1") && strcmp(stats, "all") ? round : 1);
     trace_file = trace ? of_round(trace, round) : NULL;
     return !stats_file == !stats && !trace_file == !trace ? 0 : -ENOMEM;
 }
@@ -266,6 +277,9 @@ void shi_stats_stop(void)
             note(&mine, shi_trace_join_all(trace_file), 1);
     }
     report_trouble(&mine);
+    free(stats_file);
+    free(trace_file);
+    stats_file = trace_file = NULL;
 }
 
 void shi_stats_abort(void)

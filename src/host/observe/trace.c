@@ -137,6 +137,9 @@ int shi_trace_down(void)
         munmap(head, mapped_bytes);
         close(fd);
         head = NULL;
+        events = NULL;
+        backed = mapped_bytes = 0;
+        fd = -1;
     }
     pthread_mutex_unlock(&lock);
     return err;

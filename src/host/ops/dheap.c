@@ -26,6 +26,11 @@ void shi_dheap_set(const struct shi_dheap *d)
         n_by_way[own.way[i]]++;
 }
 
+void shi_dheap_leave(void)
+{
+    memset(n_by_way, 0, sizeof n_by_way);
+}
+
 void shi_dheap_count(int n[SHI_DHEAP_WAYS])
 {
     memcpy(n, n_by_way, sizeof n_by_way);

@@ -43,6 +43,9 @@ void *shi_dheap_direct(int pe);
 /* The number of PEs by way, this PE among them; after the heap's end those of the last one. The same as text, such as
  * " 2 by stores, 1 by staged", or "". */
 void shi_dheap_count(int n[SHI_DHEAP_WAYS]);
+
+/* The process leaves the job: it has counted no way. */
+void shi_dheap_leave(void);
 void shi_dheap_describe_ways(char *text, size_t bytes);
 
 /* 1: kernels update words by requests only, see device/lib/amo.h. */

@@ -42,15 +42,19 @@ struct shi_world {
     int thread_level;
     int threads;                 /* several threads may be in the library: set at init for SHMEM_THREAD_MULTIPLE, and
                                     when the library starts a thread that runs functions of the program */
-    int ever_up;
+    int ever_up;                 /* in this job */
+    int net_up;                  /* the network is; it stays after shmem_finalize, as the memory does */
+    int launcher_left;           /* this PE has left the launcher, in its first shmem_finalize */
     size_t heap_bytes, data_bytes;
+    size_t poisoned_bytes;       /* of the heap, from its start, where no block is or was aligned (api/mem.c); stays over shmem_finalize */
     size_t heap_reach;           /* bytes at the heap's start that the network can access; shmem_malloc raises it */
     size_t relro_bytes;          /* constants before data_lo, which peers can read: statics.h */
     uintptr_t dev_lo;            /* this PE's device heap, 0: none yet */
     size_t dev_bytes;
     int dev_private;             /* the host cannot load and store it */
-    pid_t pid;                   /* of the process that joined the job, 0 before; a forked child has another */
+    pid_t pid;                   /* of the process that joined the job, 0 before and between two jobs; a forked child has another */
     struct shi_lane *lane;       /* the default context's lane on the network; NULL: no PE is remote */
+    struct shi_lane *proxy_lane; /* of kernels' requests, made with the first one and kept: proxy/remote.c */
     struct shi_heap *heap;       /* the allocator of the symmetric heap */
     const struct shi_peer *peer; /* [n_pes], complete even when the fast table is empty */
     struct shi_shm shm;

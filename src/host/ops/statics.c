@@ -51,6 +51,7 @@ static struct {
     uint64_t off;
     uint32_t *copied; /* in a page that parent and child share */
 } place;
+static int handles_forks; /* the handlers are registered */
 static pthread_mutex_t forking = PTHREAD_MUTEX_INITIALIZER; /* one fork at a time uses `copied` */
 
 static uint64_t mix(uint64_t h, const void *data, size_t bytes)
@@ -255,18 +256,25 @@ static void before_fork(void)
         __atomic_store_n(place.copied, 0, __ATOMIC_RELAXED);
 }
 
-static void in_child(void)
+/* Replace what is mapped from the file by memory of this process alone, with the same content. Allocates nothing else. 1, or 0: no memory. */
+static int make_private(void)
 {
-    if (!place.copied) {
-        pthread_mutex_unlock(&forking);
-        return;
-    }
     char *copy = mmap(NULL, range.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     int ok = copy != MAP_FAILED && copy_from_file(copy) == 0;
     for (int i = 0, n = n_segments; ok && i < n; i++) { /* a copy of these variables may move, too */
         struct segment s = segment[i];
         ok = mremap(copy + (s.lo - range.lo), s.hi - s.lo, s.hi - s.lo, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)s.lo) != MAP_FAILED;
     }
+    return ok;
+}
+
+static void in_child(void)
+{
+    if (!place.copied) {
+        pthread_mutex_unlock(&forking);
+        return;
+    }
+    int ok = make_private();
     __atomic_store_n(place.copied, 1, __ATOMIC_RELEASE); /* R1 */
     syscall(SYS_futex, place.copied, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     if (!ok) {
@@ -300,10 +308,24 @@ static int move(const struct segment *s, int fd, uint64_t off)
     return err;
 }
 
+int shi_statics_leave(void)
+{
+    int ok = 1;
+    pthread_mutex_lock(&forking);
+    if (place.copied) {
+        ok = make_private();
+        munmap(place.copied, SHI_PAGE_BYTES);
+        memset(&place, 0, sizeof place);
+    }
+    pthread_mutex_unlock(&forking);
+    if (!ok)
+        shi_log_error("no memory for a private copy of the static data (%zu bytes)", range.bytes);
+    return ok ? 0 : -ENOMEM;
+}
+
 int shi_statics_remap(int fd, uint64_t off)
 {
-    int first = !place.copied;
-    if (first) {
+    if (!place.copied) {
         void *page = mmap(NULL, SHI_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED)
             return -errno;
@@ -317,8 +339,9 @@ int shi_statics_remap(int fd, uint64_t off)
         struct segment s = segment[i]; /* with a static link the move of one moves the words of this file */
         err = move(&s, fd, off + (s.lo - range.lo));
     }
-    if (!err && first)
+    if (!err && !handles_forks)
         err = -pthread_atfork(before_fork, in_parent, in_child);
+    handles_forks |= !err;
     if (err)
         shi_log_error("static data (%zu bytes) cannot become shared memory: %s", range.bytes, strerror(-err));
     return err;

@@ -24,6 +24,10 @@ const struct shi_statics *shi_statics_find(void);
  * static data meanwhile. 0, or -errno after one logged line. From then on a forked child gets a private copy. */
 int shi_statics_remap(int fd, uint64_t off);
 
+/* The process leaves the job: the variables are in memory of its own again, content and address kept; shi_statics_remap may follow. No other thread
+ * may write static data meanwhile. 0, or -ENOMEM after one line. */
+int shi_statics_leave(void);
+
 /* Is it constant data without addresses: the same at the same address of the layout in every process of this program? */
 int shi_statics_same(const void *addr, size_t bytes);
 

@@ -18,6 +18,7 @@
 #include "host/ops/wait.h"
 
 #include <sched.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "host/net/node/doorbell.h"
@@ -70,6 +71,14 @@ void shi_wait_set(enum shi_wait_mode mode, long spin, int oversubscribed, int ne
     only_doorbell = mode == SHI_WAIT_MODE_DOORBELL;
     __atomic_store_n(&shi_progress_thread_off, only_doorbell && !network, __ATOMIC_RELAXED);
     shi_wait_rules = shi_wait_rules_of(&(const struct shi_wait_facts){mode, spin, oversubscribed, network, has_neighbours()});
+}
+
+void shi_wait_leave(void)
+{
+    only_doorbell = shi_progress_thread_off = 0;
+    shi_wait_rules = (struct shi_wait_rules){.yields_for = SHI_WAIT_NEVER};
+    memset(&cores, 0, sizeof cores);
+    memset(blocked_waits, 0, sizeof blocked_waits);
 }
 
 void shi_wait_refuse(const char *routine)

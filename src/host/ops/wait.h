@@ -53,6 +53,9 @@ static inline void shi_wait_anew(struct shi_wait *w)
 extern struct shi_wait_rules shi_wait_rules;
 void shi_wait_set(enum shi_wait_mode mode, long spin, int oversubscribed, int network);
 
+/* The process leaves the job: as before the first shi_wait_set. */
+void shi_wait_leave(void);
+
 /* Work that waiting threads of the program do besides progress; returns how much was done. NULL: none. Set and cleared with
  * release while other threads may wait (W1); a wait loads it with acquire (W2). */
 extern int (*shi_wait_work)(void);

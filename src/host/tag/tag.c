@@ -96,3 +96,10 @@ void shi_tag_down(void)
     shi_tag.peer = NULL;
     shi_tag.full = 0;
 }
+
+void shi_tag_leave(void)
+{
+    shi_tag_requests_leave();
+    shi_tag_recv_leave();
+    memset(&shi_tag, 0, sizeof shi_tag);
+}

@@ -180,6 +180,9 @@ static inline void shi_tag_start(const char *routine)
 /* Free all messages that were not received. Progress has stopped. */
 void shi_tag_down(void);
 
+/* The process leaves the job: no request of it is valid any more. */
+void shi_tag_leave(void);
+
 /* A team has ended: discard its messages that were not received. */
 void shi_tag_forget(const struct shmem_team *t);
 
@@ -215,6 +218,10 @@ void shi_tag_request_put(struct shmemx_tag_request *r);
 
 /* Put it back once it is done, which it need not be yet. */
 void shi_tag_request_release(struct shmemx_tag_request *r);
+
+/* Of shi_tag_leave. */
+void shi_tag_requests_leave(void);
+void shi_tag_recv_leave(void);
 
 static inline int shi_tag_is_done(const struct shmemx_tag_request *r)
 {

@@ -17,7 +17,7 @@ struct shi_kept shi_tag_kept = {.most = SHI_KEPT_TAGS};
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
-/* Free requests, in blocks that stay allocated until the process ends. The program's threads, and functions of GPCs, which
+/* Free requests, in blocks that stay allocated while the process is in the job. The program's threads, and functions of GPCs, which
  * also run on a thread of the library's, take them and put them back. */
 static struct {
     uint8_t lock;
@@ -75,6 +75,13 @@ struct shmemx_tag_request *shi_tag_request_get(const char *routine)
     r->owned = 1;
     r->persistent = NULL;
     return r;
+}
+
+void shi_tag_requests_leave(void)
+{
+    for (struct block *b; (b = pool.blocks); free(b))
+        pool.blocks = b->next;
+    memset(&pool, 0, sizeof pool);
 }
 
 /* To the front of a list of the pool. */

@@ -302,6 +302,11 @@ static struct shmemx_tag_message *take_dead(uint64_t team, uint64_t *credit)
     return m;
 }
 
+void shi_tag_recv_leave(void)
+{
+    memset(dead, 0, sizeof dead);
+}
+
 void shi_tag_forget(const struct shmem_team *t)
 {
     shi_spin_lock(&shi_tag.lock);

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/net/node/progress.h"
 #include "host/policy/limits.h"
@@ -305,4 +306,12 @@ void shi_am_down(void)
     peers = NULL;
     started = all_remote = 0;
     remote = NULL;
+}
+
+void shi_am_leave(void)
+{
+    node = NULL;
+    memset(handlers, 0, sizeof handlers);
+    memset(&waiting, 0, sizeof waiting);
+    memset(&world, 0, sizeof world);
 }

@@ -79,6 +79,9 @@ void shi_am_set_remote(const struct shi_am_carrier *carrier, int all);
 /* Drop arrived and queued messages. No PE of the node sends any more, and progress has stopped. */
 void shi_am_down(void);
 
+/* The process leaves the job: forget the handlers, too. */
+void shi_am_leave(void);
+
 /* ---- for carriers ------------------------------------------------------------------------------------------------- */
 
 /* Call the handler. Only from poll. */

@@ -100,6 +100,14 @@ void shi_am_pull_drop(void)
     n_open = 0;
 }
 
+void shi_am_pull_leave(void)
+{
+    free(may);
+    may = NULL;
+    local = 0;
+    memset(&world, 0, sizeof world);
+}
+
 /* ---- exposing ----------------------------------------------------------------------------------------------------- */
 
 /* Both PEs have the same rights over each other (one user, each a tracer of its siblings), so this PE tries: reading address

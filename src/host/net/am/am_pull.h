@@ -18,6 +18,9 @@ int shi_am_pull_up(const struct shi_am_world *w);
 /* Forget all reads; no PE of the node copies any more. */
 void shi_am_pull_drop(void);
 
+/* The process leaves the job. */
+void shi_am_pull_leave(void);
+
 /* See shi_am_expose. Nothing is to be withdrawn. */
 int shi_am_pull_expose(int rank, const void *addr, size_t bytes, struct shi_am_src *out);
 

@@ -107,6 +107,8 @@ static int *local_of;     /* [n_pes] local rank of a PE, or -1 */
 static struct out *outs;  /* [n] */
 static struct in *ins;    /* [n], the first n_in are in use: n_hot that every poll polls at, then the others */
 static int n_in, n_hot, cold_next;
+static unsigned busy;     /* polls that found messages */
+static int poll_first;    /* of the hot ones; rotates, so that no sender is always served first */
 static uint64_t *seen;    /* of this PE's inbox.senders, those in ins */
 
 /* The more PEs a node has, the fewer slots a pair has: FIFOs take memory with the square of the PEs. */
@@ -204,6 +206,27 @@ static int up(const struct shi_am_world *w)
     memset(pool.free, 0xff, (size_t)n_cells / 8);
     pool.cell = memory_of(local) + POOL_OFF;
     return 0;
+}
+
+void shi_am_shm_leave(void)
+{
+    shi_am_pull_leave();
+    free(local_of);
+    free(ins);
+    free(seen);
+    if (outs)
+        shi_table_free(outs[0].cells, (size_t)n * (size_t)n_slots, sizeof *outs->cells);
+    free(outs);
+    local_of = NULL;
+    ins = NULL;
+    seen = NULL;
+    outs = NULL;
+    n = local = n_slots = n_cells = n_in = n_hot = cold_next = poll_first = 0;
+    busy = 0;
+    slot_bytes = 0;
+    memset(&pool, 0, sizeof pool);
+    memset(&world, 0, sizeof world);
+    memset(&shi_am_shm.lengths, 0, sizeof shi_am_shm.lengths);
 }
 
 /* ---- sending ------------------------------------------------------------------------------------------------------ */
@@ -395,10 +418,9 @@ static int poll_cold(int most)
 
 static int poll_hot(int most)
 {
-    static int first; /* rotates, so that no sender is always served first */
     int count = 0;
-    first = first + 1 < n_hot ? first + 1 : 0;
-    for (int k = 0, i = first; k < n_hot && count < most; k++, i = i + 1 < n_hot ? i + 1 : 0) {
+    poll_first = poll_first + 1 < n_hot ? poll_first + 1 : 0;
+    for (int k = 0, i = poll_first; k < n_hot && count < most; k++, i = i + 1 < n_hot ? i + 1 : 0) {
         int some = drain(&ins[i], most - count < SHI_AM_IN_A_ROW ? most - count : SHI_AM_IN_A_ROW);
         count += some;
         ins[i].idle = some ? 0 : ins[i].idle + (ins[i].idle <= SHI_AM_PATIENCE);
@@ -410,7 +432,6 @@ static int poll_hot(int most)
 
 static int poll_once(int budget)
 {
-    static unsigned busy;
     int count = poll_hot(budget);
     if ((!count || ++busy % 4 == 0) && scan_new_senders()) /* rarely while messages come */
         count += poll_hot(budget - count);

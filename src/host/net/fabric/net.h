@@ -145,8 +145,11 @@ struct shi_net_ops {
     void (*wake)(void);
     /* The first message of a PE has arrived: connections opened for it are marked close-on-exec. */
     void (*met)(void);
-    /* Close the endpoints; with some providers they have files. The last call, when no thread polls any more. */
+    /* The process ends: close the endpoints; with some providers they have files. The last call, when no thread polls any more. */
     void (*down)(void);
+    /* The process leaves the job: close and free all; up may follow. All memory is withdrawn, no thread polls any more. Requests that have
+     * not ended are called back. */
+    void (*leave)(void);
 };
 
 extern const struct shi_net_ops shi_net_ofi;

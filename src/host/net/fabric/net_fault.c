@@ -108,8 +108,6 @@ int shi_net_fault_set(const char *text, char *why, size_t bytes)
         p = *end ? end + 1 : end;
     }
     random_state = (uint64_t)fault.reorder * 0x9e3779b97f4a7c15 + 1;
-    posts = transfers = tried = tried_messages = tried_receives = completions = moved = receives = waits = endpoints = 0;
-    n_shims = 0;
     return 0;
 }
 
@@ -313,4 +311,16 @@ void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq)
     ep->msg = &s->msg_ops;
     ep->rma = &s->rma_ops;
     shims[n_shims++] = s;
+}
+
+void shi_net_fault_leave(void)
+{
+    while (n_shims)
+        free(shims[--n_shims]);
+    memset(shims, 0, sizeof shims);
+    memset(&fault, 0, sizeof fault);
+    posts = transfers = tried = tried_messages = tried_receives = completions = moved = receives = waits = endpoints = 0;
+    real_domain = NULL;
+    random_state = 0;
+    n_all_held = 0;
 }

@@ -15,6 +15,9 @@ int shi_net_fault_set(const char *text, char *why, size_t bytes);
 void shi_net_fault_domain(struct fid_domain *domain);
 void shi_net_fault_on(struct fid_ep *ep, struct fid_cq *cq);
 
+/* All of them are closed. */
+void shi_net_fault_leave(void);
+
 /* Limits as the faults leave them. */
 void shi_net_fault_limits(struct shi_net_limits *limits);
 

@@ -366,10 +366,34 @@ static void down(void)
     shi_ofi_lanes_down(n > 1 && row && row->late_close ? 1 : n);
 }
 
+static void leave(void)
+{
+    shi_ofi_lanes_leave();
+    shi_ofi_poll_leave();
+    shi_ofi_memory_leave();
+    shi_ofi_accept_leave();
+    shi_ofi_peers_leave(n_pes);
+    if (av)
+        fi_close(&av->fid);
+    if (domain)
+        fi_close(&domain->fid);
+    if (fabric)
+        fi_close(&fabric->fid);
+    if (info)
+        shi_ofi.freeinfo(info);
+    shi_net_fault_leave();
+    av = NULL;
+    domain = NULL;
+    fabric = NULL;
+    info = NULL;
+    me = n_pes = sockets_close = can_idle_wait = 0;
+    limits = (struct shi_net_limits){.ordered = 0};
+}
+
 const struct shi_net_ops shi_net_ofi = {
     .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
     .expose = expose, .expose_device = expose_device, .withdraw = withdraw, .lane = shi_ofi_lane_at,
     .send_short = post_short, .send = post_send, .write = post_write, .read = post_read, .flush = post_flush,
     .in_flight = shi_ofi_lane_in_flight, .overdue = shi_ofi_lanes_overdue, .refused = shi_ofi_lanes_refused, .poll = shi_ofi_poll,
-    .idle_wait = idle_wait, .wake = wake, .met = met, .down = down,
+    .idle_wait = idle_wait, .wake = wake, .met = met, .down = down, .leave = leave,
 };

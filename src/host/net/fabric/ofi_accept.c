@@ -30,6 +30,7 @@ static struct host {
     int local; /* this host */
 } *hosts;      /* of all PEs while they are named; then each once, in order */
 static int n_hosts, complete;
+static int n_named, reported; /* PEs whose host was named; a line was written */
 
 /* ---- addresses ---------------------------------------------------------------------------------------------------- */
 
@@ -83,12 +84,19 @@ static void settle(void)
 
 void shi_ofi_accept_from(const struct sockaddr *peer, int n_pes)
 {
-    static int n_calls;
     if (!hosts && !(hosts = malloc((size_t)n_pes * sizeof *hosts)))
         shi_die("network", "out of memory for the addresses of %d PEs", n_pes);
     n_hosts += shi_tcp_end_of(peer, &hosts[n_hosts].end) == 0;
-    if (++n_calls == n_pes)
+    if (++n_named == n_pes)
         settle();
+}
+
+void shi_ofi_accept_leave(void)
+{
+    free(hosts);
+    hosts = NULL;
+    n_hosts = complete = n_named = reported = n_own = 0;
+    memset(own, 0, sizeof own);
 }
 
 /* ---- accepting ---------------------------------------------------------------------------------------------------- */
@@ -110,7 +118,6 @@ static int is_own(int listener)
 /* May the other end be a PE of this job? If not, say so once, unless it has gone. */
 static int is_peer(int fd)
 {
-    static int reported;
     struct sockaddr_storage a;
     socklen_t bytes = sizeof a;
     struct shi_tcp_end e;

@@ -20,4 +20,7 @@ void shi_ofi_accept_at(const struct sockaddr *own);
 /* PEs of this job connect from the host of this address. Until there are n_pes such calls no connection is accepted. */
 void shi_ofi_accept_from(const struct sockaddr *peer, int n_pes);
 
+/* Forget all addresses: this process has no endpoint and no peer any more. */
+void shi_ofi_accept_leave(void);
+
 #endif

@@ -12,6 +12,8 @@
 
 #include <pthread.h>
 #include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+#include <string.h>
 
 #include "host/net/fabric/net_fault.h"
 #include "host/net/fabric/ofi.h"
@@ -92,9 +94,10 @@ static int open_lane(int i)
     return 0;
 }
 
+static int most = SHI_NET_LANES; /* that can be opened */
+
 struct shi_net_lane *shi_ofi_lane_at(int i)
 {
-    static int most = SHI_NET_LANES;
     pthread_mutex_lock(&opening);
     int rc = i >= shi_ofi_n_lanes && shi_ofi_n_lanes < most ? open_lane(shi_ofi_n_lanes) : 0;
     if (rc) {
@@ -122,6 +125,34 @@ void shi_ofi_lanes_down(int n)
     for (int i = 0; i < n; i++)
         fi_close(&shi_ofi_lane[i].ep->fid);
     shi_ofi_n_lanes = 0;
+}
+
+static void cancel_posted(struct shi_ofi_lane *l)
+{
+    for (int pe = 0; l->in_flight && pe < n_pes; pe++)
+        for (struct shi_net_req *r = l->posted[pe].head, *next; r; r = next, l->in_flight--) {
+            next = r->next;
+            if (!r->pooled)
+                r->done(r, -FI_ECANCELED);
+        }
+}
+
+void shi_ofi_lanes_leave(void)
+{
+    int n = shi_ofi_n_lanes;
+    for (int i = 0; i < n; i++) {
+        fi_close(&shi_ofi_lane[i].ep->fid);
+        shi_ofi_lane[i].ep = NULL;
+        cancel_posted(&shi_ofi_lane[i]);
+    }
+    for (int i = 0; i < n; i++)
+        close_lane(&shi_ofi_lane[i]);
+    memset(pool, 0, (size_t)n * sizeof *pool);
+    shi_ofi_n_lanes = n_pes = no_cuda_calls = 0;
+    domain = NULL;
+    av = NULL;
+    info = NULL;
+    most = SHI_NET_LANES;
 }
 
 void shi_ofi_lanes_hold(void)

@@ -53,6 +53,9 @@ int shi_ofi_lanes_up(struct fid_domain *domain, struct fid_av *av, struct fi_inf
 /* Close the first n and forget all. */
 void shi_ofi_lanes_down(int n);
 
+/* Close all lanes that are open, with their queues. What they still had posted ends with -FI_ECANCELED. */
+void shi_ofi_lanes_leave(void);
+
 /* The lane's own address. 0, or libfabric's error. */
 int shi_ofi_lane_name(const struct shi_ofi_lane *l, struct shi_net_address *out);
 

@@ -36,6 +36,15 @@ void shi_ofi_memory_up(struct fid_domain *d, struct fid_ep *ep, const struct fi_
     without_cuda = !cuda;
 }
 
+void shi_ofi_memory_leave(void)
+{
+    domain = NULL;
+    endpoint = NULL;
+    info = NULL;
+    without_cuda = 0;
+    shi_ofi_device = (struct shi_ofi_device){.base = 0};
+}
+
 /* 8 random bytes that serve no other key. The kernel gives 256 at a time: a call takes longer than a registration. 0 or -errno. */
 static int random_word(uint64_t *word)
 {

@@ -16,6 +16,7 @@
 
 /* Of this domain, with FI_MR_ENDPOINT bound to ep. cuda: the provider makes no CUDA calls, for which it could wait for kernels. */
 void shi_ofi_memory_up(struct fid_domain *domain, struct fid_ep *ep, const struct fi_info *info, int cuda);
+void shi_ofi_memory_leave(void);
 
 /* expose, expose_device and withdraw of net.h. */
 int shi_ofi_expose(const void *base, size_t bytes, int rights, struct shi_net_memory *out);

@@ -23,6 +23,15 @@ int shi_ofi_peers_up(struct fid_av *table, const struct shi_net_address *first, 
     return shi_ofi_handles ? 0 : -ENOMEM;
 }
 
+void shi_ofi_peers_leave(int n)
+{
+    shi_table_free(shi_ofi_handles, (size_t)n, sizeof *shi_ofi_handles);
+    shi_ofi_handles = NULL;
+    av = NULL;
+    addresses = NULL;
+    stride = 0;
+}
+
 fi_addr_t shi_ofi_peer_insert(int pe)
 {
     static pthread_mutex_t inserting = PTHREAD_MUTEX_INITIALIZER;

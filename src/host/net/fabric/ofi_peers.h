@@ -15,6 +15,7 @@
 
 /* Use the addresses of the n PEs, `stride` bytes apart, which stay. 0 or -ENOMEM. */
 int shi_ofi_peers_up(struct fid_av *av, const struct shi_net_address *first, size_t stride, int n);
+void shi_ofi_peers_leave(int n);
 
 /* Not inserted yet: do so. Ends the job when libfabric refuses it. */
 fi_addr_t shi_ofi_peer_insert(int pe);

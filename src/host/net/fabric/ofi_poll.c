@@ -11,12 +11,12 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
-#include <stdlib.h>
 
 #include "host/net/fabric/ofi_lane.h"
 #include "host/net/fabric/ofi_memory.h"
 #include "host/net/fabric/ofi_peers.h"
 #include "host/util/base.h"
+#include "host/util/table.h"
 
 enum { RECV_BYTES = SHI_OFI_RECVS * SHI_NET_MESSAGE_BYTES, EVENTS = 16 };
 
@@ -40,13 +40,22 @@ int shi_ofi_receive(const struct shi_ofi_receiver *r)
 {
     own = *r;
     size_t bytes = shi_round_up(sizeof(struct recv) + own.message_bytes, 64), n = RECV_BYTES / own.message_bytes;
-    if (posix_memalign((void **)&recvs, 64, n * bytes))
+    recvs = shi_table(n, bytes); /* not malloc: in a process of many jobs, what others leave in its place would spread the heap */
+    if (!recvs)
         return -FI_ENOMEM;
     end_of_recvs = recvs + n * bytes;
     int rc = 0;
     for (char *at = recvs; !rc && at < end_of_recvs; at += bytes)
         rc = post_recv((struct recv *)at);
     return rc;
+}
+
+void shi_ofi_poll_leave(void)
+{
+    shi_table_free(recvs, 1, (size_t)(end_of_recvs - recvs));
+    recvs = end_of_recvs = NULL;
+    idle_recvs = NULL;
+    own = (struct shi_ofi_receiver){.arrive = NULL};
 }
 
 /* What one read of a lane's completion queue found, to be handled without its lock. */

@@ -16,6 +16,9 @@ struct shi_ofi_receiver {
 /* Post the receives of lane 0. 0, or libfabric's error. */
 int shi_ofi_receive(const struct shi_ofi_receiver *r);
 
+/* Lane 0 is closed: free the buffers. */
+void shi_ofi_poll_leave(void);
+
 /* poll of shi_net_ops. */
 int shi_ofi_poll(void);
 

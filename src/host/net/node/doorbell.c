@@ -71,6 +71,17 @@ void shi_doorbell_up(void *memory, int pes, int rank, const char *file)
     shi_doorbell_counts = counts;
 }
 
+void shi_doorbell_leave(void)
+{
+    shi_doorbell_counts = &no_counts;
+    counts = NULL;
+    watchers = NULL;
+    bells = NULL;
+    base = NULL;
+    n = me = 0;
+    n_threads = n_words = 0;
+}
+
 /* ---- sleeping ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t look(uint64_t off)

@@ -27,8 +27,11 @@
 /* The doorbells of a node's n PEs need so many zeroed bytes, in cache lines. */
 size_t shi_doorbell_bytes(int n);
 
-/* Use those at memory, in the node's file mapped at base; `me` is the local rank. Never undone, as the memory stays mapped. */
+/* Use those at memory, in the node's file mapped at base; `me` is the local rank. */
 void shi_doorbell_up(void *memory, int n, int me, const char *base);
+
+/* The memory is about to be unmapped; no thread waits. */
+void shi_doorbell_leave(void);
 
 /* ---- sleeping ----------------------------------------------------------------------------------------------------- */
 

@@ -179,13 +179,18 @@ static int open_node_file(const struct shi_boot *boot, const struct shi_shm_para
     return first ? r.fd : shi_peer_fd_open(r.pid, r.fd);
 }
 
+static size_t heap_mapping(size_t heap_bytes)
+{
+    return heap_bytes ? heap_bytes : SHI_PAGE_BYTES;
+}
+
 /* Map this PE's heap, at the same address on every PE where that is free: programs that send symmetric pointers to other
  * PEs then work, though the specification does not promise it. */
 static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, int n, uintptr_t *lo)
 {
     static const uintptr_t candidates[] = {0x200000000000, 0x300000000000, 0x100000000000, 0x7e0000000000};
     void *p = MAP_FAILED;
-    size_t bytes = params->heap_bytes ? params->heap_bytes : SHI_PAGE_BYTES;
+    size_t bytes = heap_mapping(params->heap_bytes);
     for (size_t i = 0; p == MAP_FAILED && i < sizeof candidates / sizeof *candidates; i++) {
         /* A hint replaces no mapping, on any kernel; those before 4.17 ignore MAP_FIXED_NOREPLACE. */
         p = mmap((void *)candidates[i], bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)off);
@@ -196,9 +201,14 @@ static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, i
     }
     if (p == MAP_FAILED) { /* anywhere, but aligned for huge pages and shmem_align */
         void *space = mmap(NULL, bytes + SHI_HUGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        char *at = (char *)shi_round_up((uintptr_t)space, SHI_HUGE_BYTES), *end = (char *)space + bytes + SHI_HUGE_BYTES;
         if (space != MAP_FAILED)
-            p = mmap((void *)shi_round_up((uintptr_t)space, SHI_HUGE_BYTES), bytes, PROT_READ | PROT_WRITE,
-                     MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, (off_t)off);
+            p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, (off_t)off);
+        if (p != MAP_FAILED) { /* what was reserved for the alignment */
+            size_t used = shi_round_up(bytes, SHI_PAGE_BYTES);
+            munmap(space, (size_t)(at - (char *)space));
+            munmap(at + used, (size_t)(end - at) - used);
+        }
     }
     if (p == MAP_FAILED)
         return no_addresses(bytes, n);
@@ -218,6 +228,7 @@ static struct {
     const int *pe;
     int n, me;
     uint32_t waits; /* how many waits for all of them this PE has begun */
+    uint32_t barriers; /* how many calls of node_barrier */
 } local;
 
 /* The PEs of the node that have not come so far: "PE 3 (pid 77, stopped)". */
@@ -256,9 +267,8 @@ void shi_shm_phase(const struct shi_shm *s, const char *text)
 /* Sleep until all PEs of the node have called this as often as this PE; PEs that still start need the cores. */
 static void node_barrier(struct control *c)
 {
-    static uint32_t calls;
     wait_for_local(c, "waiting for the PEs of this node");
-    uint32_t all = (uint32_t)local.n * ++calls, seen = __atomic_add_fetch(&c->arrived, 1, __ATOMIC_ACQ_REL); /* R1, A1 */
+    uint32_t all = (uint32_t)local.n * ++local.barriers, seen = __atomic_add_fetch(&c->arrived, 1, __ATOMIC_ACQ_REL); /* R1, A1 */
     if (seen == all)
         syscall(SYS_futex, &c->arrived, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     while ((seen = __atomic_load_n(&c->arrived, __ATOMIC_ACQUIRE)) < all) /* A1 */
@@ -380,6 +390,19 @@ void shi_shm_drop_heap(const struct shi_shm *s, size_t from, size_t heap_bytes)
 {
     if (from < heap_bytes)
         madvise((char *)s->heap_lo + from, heap_bytes - from, MADV_REMOVE);
+}
+
+void shi_shm_leave(struct shi_shm *s, int local_index)
+{
+    if (!s->base)
+        return;
+    size_t heap = heap_mapping(s->region[local_index].heap_bytes);
+    shi_doorbell_leave();
+    munmap((void *)s->heap_lo, heap);
+    munmap(s->base, s->bytes);
+    close(s->fd);
+    memset(&local, 0, sizeof local);
+    *s = (struct shi_shm){.fd = -1};
 }
 
 static int map_own(void *at, size_t bytes, int fd, uint64_t off)

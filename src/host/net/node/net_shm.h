@@ -54,9 +54,12 @@ struct shi_shm_params {
     void (*fill_peers)(void *peers, int n);
 };
 
-/* Collective over the node. 0 and *out, or -errno after one logged line. The memory stays mapped until the process ends,
- * as the program uses its static data after shmem_finalize, and a later shmem_init the heap. */
+/* Collective over the node. 0 and *out, or -errno after one logged line. The memory stays mapped until the process ends or joins another
+ * job, as the program uses its static data after shmem_finalize, and a later shmem_init the heap. */
 int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params, struct shi_shm *out);
+
+/* The process leaves the job, and its static data is not in the file any more: unmap all. */
+void shi_shm_leave(struct shi_shm *s, int local_index);
 
 /* Barrier over the PEs of the node, during start-up: sleeps, and does not see the abort flag. */
 void shi_shm_barrier(const struct shi_shm *s);

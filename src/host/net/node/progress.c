@@ -164,6 +164,12 @@ void shi_progress_stop(void)
     if (running)
         pthread_join(thread, NULL);
     running = 0;
+    __atomic_store_n(&stop, 0, __ATOMIC_RELAXED);
+    thread = 0;
+    for (struct shi_progress_source *s = first, *next; s; s = next) {
+        next = s->next;
+        __atomic_store_n(&s->next, NULL, __ATOMIC_RELAXED);
+    }
     __atomic_store_n(&first, NULL, __ATOMIC_RELAXED);
     last = &first;
     __atomic_store_n(&shi_progress_on, 0, __ATOMIC_RELAXED);

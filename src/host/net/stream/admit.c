@@ -61,3 +61,9 @@ void shi_admit_report(void)
                       (unsigned long)dropped);
     reported = dropped;
 }
+
+void shi_admit_leave(void)
+{
+    dropped = reported = 0;
+    seen = 0;
+}

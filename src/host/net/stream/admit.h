@@ -21,4 +21,7 @@ uint64_t shi_admit_dropped(void);
 /* Report how many were dropped, if there were more than the reports of single ones said. */
 void shi_admit_report(void);
 
+/* Of the next job. */
+void shi_admit_leave(void);
+
 #endif

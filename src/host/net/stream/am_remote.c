@@ -106,4 +106,5 @@ void shi_am_remote_down(void)
 {
     for (struct queued *k; (k = take());)
         shi_kept_put(&kept, k, sizeof *k + k->bytes);
+    shi_kept_clear(&kept);
 }

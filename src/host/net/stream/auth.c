@@ -54,6 +54,11 @@ void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES])
     explicit_bzero(root, sizeof root);
 }
 
+void shi_auth_leave(void)
+{
+    explicit_bzero(&own, sizeof own);
+}
+
 uint32_t shi_auth_job(void)
 {
     return own.job;

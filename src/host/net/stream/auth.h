@@ -22,6 +22,9 @@ void shi_auth_set(const unsigned char secret[SHI_SECRET_BYTES]);
 /* A number of the job that messages may contain: the secret cannot be computed from it. */
 uint32_t shi_auth_job(void);
 
+/* Forget the secret. */
+void shi_auth_leave(void);
+
 /* The tag of message seq from PE `from` to PE `to`, of which the tag covers `words` words of 8 bytes, fewer than
  * SHI_NET_LONGEST_BYTES in all. */
 uint64_t shi_auth_tag(uint64_t seq, uint32_t from, uint32_t to, const void *message, size_t words);

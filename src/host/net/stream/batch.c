@@ -55,6 +55,24 @@ void shi_batch_trim(struct shi_lane *l)
     }
 }
 
+static void free_list(struct batch *b)
+{
+    for (struct batch *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+}
+
+void shi_batch_leave(struct shi_lane *l)
+{
+    for (int i = 0; i < l->n_used; i++) {
+        free(l->to[l->used[i]].open);
+        free_list(l->to[l->used[i]].ready);
+    }
+    free_list(l->pool[0].free);
+    free_list(l->pool[1].free);
+}
+
 static void sent(struct shi_net_req *req, int err)
 {
     struct batch *b = (struct batch *)req;

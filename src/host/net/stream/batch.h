@@ -41,6 +41,9 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags);
 /* Let the next message to pe carry these ACK_ flags; the next poll sends it at the latest. */
 void shi_batch_ask(struct shi_lane *l, int pe, uint32_t flags);
 
+/* The endpoints are closed: free all batches of the lane. */
+void shi_batch_leave(struct shi_lane *l);
+
 /* Give back the pages of batches that nothing has used since the last call. */
 void shi_batch_trim(struct shi_lane *l);
 

@@ -12,6 +12,14 @@ struct shi_stream_net shi_stream_net;
 
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
+void shi_lane_free(struct shi_lane *l)
+{
+    size_t pes = (size_t)shi_stream_net.n_pes;
+    shi_table_free(l->to, pes, sizeof *l->to);
+    shi_table_free(l->open, 4 * pes, sizeof *l->open);
+    free(l);
+}
+
 static struct shi_lane *make_lane(struct shi_net_lane *n, int index)
 {
     size_t pes = (size_t)shi_stream_net.n_pes;
@@ -29,9 +37,7 @@ static struct shi_lane *make_lane(struct shi_net_lane *n, int index)
         l->free_reply[l->n_free_replies++] = MAX_REPLIES - 1 - i;
     if (l->to && l->open)
         return l;
-    shi_table_free(l->to, pes, sizeof *l->to);
-    shi_table_free(l->open, 4 * pes, sizeof *l->open);
-    free(l);
+    shi_lane_free(l);
     return NULL;
 }
 

@@ -129,6 +129,9 @@ struct shi_stream_net {
     struct shi_net_memory *added[SHI_STREAM_ADDED];    /* [n_pes] the same of the regions from there on; NULL: never described */
     const char *published; /* PE pe's first SHI_REGION_DEVICE regions, as it published them: SHI_SHM_RECORD_BYTES apart */
     struct peer_rx *peer_rx;                      /* [n_pes] */
+    struct peer_info {
+        int node, same_program;
+    } *peer_info;                                 /* [n_pes] */
     struct shi_written_state written;
     struct shi_lane *lane[SHI_NET_LANES];
     int n_lanes;
@@ -202,6 +205,15 @@ static inline void shi_lane_dirty(struct shi_lane *l, int pe)
         l->dirty[l->n_dirty++] = pe;
     l->to[pe].dirty = 1;
 }
+
+/* Free a lane that has no batches. */
+void shi_lane_free(struct shi_lane *l);
+
+/* Forget what this PE has registered; all is withdrawn. */
+void shi_stream_memory_leave(void);
+
+/* Stop progress, send what waits for room, and withdraw this PE's memory. 0: there is no network. */
+int shi_stream_stop(void);
 
 /* A transfer without a request failed (net.h): ends the job, unless it is ending anyway. A receive does not: see
  * check_gap in heartbeat.c. */

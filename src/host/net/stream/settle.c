@@ -47,3 +47,8 @@ int shi_settle_ended(uint64_t n)
         start();
     return ended >= n;
 }
+
+void shi_settle_leave(void)
+{
+    started = ended = 0;
+}

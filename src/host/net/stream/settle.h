@@ -23,4 +23,7 @@
 uint64_t shi_settle(void);
 int shi_settle_ended(uint64_t n);
 
+/* No read is under way, and none will end. */
+void shi_settle_leave(void);
+
 #endif

@@ -92,7 +92,7 @@ struct shi_stream_node {
     void (*barrier)(void);
 };
 
-/* Bring up the network for this job, once in a process: lane 0, addresses and memory of all PEs. It stays up for a later
+/* Bring up the network for this job, once: lane 0, addresses and memory of all PEs. It stays up for a later
  * shmem_init, like the shared memory of a node. Collective. 0 or -errno after one line. */
 int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, const struct shi_stream_node *node,
                   const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id);
@@ -108,6 +108,9 @@ int shi_stream_serve(void);
 
 /* At the end of the process. Does nothing without a network. */
 void shi_stream_down(void);
+
+/* The process leaves the job, after shmem_finalize: close and free all, so that shi_stream_up can follow. Does nothing without a network. */
+void shi_stream_leave(void);
 
 /* Is PE pe's static data laid out like this PE's? The first PE of its node. */
 int shi_stream_same_program(int pe);

@@ -99,6 +99,12 @@ static int make_table(enum shi_region region)
     return *at ? 0 : -ENOMEM;
 }
 
+void shi_stream_memory_leave(void)
+{
+    for (struct exposed *e; (e = exposed); free(e))
+        exposed = e->next;
+}
+
 /* The registration of a region that contains [addr, + bytes), or NULL. */
 static const struct exposed *find_exposed(const char *addr, size_t bytes)
 {

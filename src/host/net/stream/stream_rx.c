@@ -430,3 +430,19 @@ int shi_stream_receive(int n_pes)
     shi_stream_net.checked_ns = shi_stream_net.now_ns = shi_coarse_ns();
     return shi_stream_net.ack_queue && shi_stream_net.held && shi_stream_net.known ? 0 : -ENOMEM;
 }
+
+/* Only PEs that are known have sent messages. */
+void shi_stream_rx_leave(void)
+{
+    size_t n = (size_t)shi_stream_net.n_pes;
+    for (int i = 0; i < shi_stream_net.n_known; i++)
+        for (struct stashed *s = shi_stream_net.peer_rx[shi_stream_net.known[i]].early, *next; s; s = next) {
+            next = s->next;
+            if (!s->in_slot)
+                free_stashed(s);
+        }
+    shi_kept_clear(&kept);
+    shi_table_free(shi_stream_net.ack_queue, n, sizeof *shi_stream_net.ack_queue);
+    shi_table_free(shi_stream_net.held, n, sizeof *shi_stream_net.held);
+    shi_table_free(shi_stream_net.known, n, sizeof *shi_stream_net.known);
+}

@@ -9,5 +9,6 @@ void shi_stream_arrive(const void *msg, size_t bytes);
 
 /* Ready for messages of n_pes PEs. 0 or -ENOMEM. */
 int shi_stream_receive(int n_pes);
+void shi_stream_rx_leave(void);
 
 #endif

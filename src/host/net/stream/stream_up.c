@@ -50,9 +50,6 @@ static void choose_bcopy(const struct shi_config *config)
 }
 
 static const char key[] = "fulmar.net";
-static struct peer_info {
-    int node, same_program;
-} *peer_info; /* [n_pes] */
 
 /* ---- up --------------------------------------------------------------------------------------------------------- */
 
@@ -221,7 +218,7 @@ static int learn_all(const struct shi_boot *boot, const struct shi_stream_node *
         const struct peer_record *c = record_of(node, pe);
         if (shi_stream_net.written.peer)
             shi_stream_net.written.peer[pe] = c->counters;
-        peer_info[pe] = (struct peer_info){c->node, c->exe_id == mine->exe_id};
+        shi_stream_net.peer_info[pe] = (struct peer_info){c->node, c->exe_id == mine->exe_id};
     }
     shi_auth_set(mine->origin == FROM_LAUNCHER ? boot->secret : record_of(node, 0)->secret);
     if (mine->origin == FROM_PE_0 && boot->n_local > 1)
@@ -245,8 +242,8 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, 
     shi_stream_net.memory = shi_table((size_t)boot->n_pes, sizeof *shi_stream_net.memory);
     shi_stream_net.peer_rx = shi_table((size_t)boot->n_pes, sizeof *shi_stream_net.peer_rx);
     shi_stream_net.silence_ns = config->heartbeat > 0 ? (uint64_t)config->heartbeat * 1000000000 : 0;
-    peer_info = shi_table((size_t)boot->n_pes, sizeof *peer_info);
-    if (!peer_info || !shi_stream_net.memory || !shi_stream_net.peer_rx || shi_stream_receive(boot->n_pes)) {
+    shi_stream_net.peer_info = shi_table((size_t)boot->n_pes, sizeof *shi_stream_net.peer_info);
+    if (!shi_stream_net.peer_info || !shi_stream_net.memory || !shi_stream_net.peer_rx || shi_stream_receive(boot->n_pes)) {
         shi_log_error("out of memory for the streams to %d PEs", boot->n_pes);
         return -ENOMEM;
     }
@@ -268,12 +265,12 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, 
 
 int shi_stream_same_program(int pe)
 {
-    return peer_info[pe].same_program;
+    return shi_stream_net.peer_info[pe].same_program;
 }
 
 int shi_stream_node(int pe)
 {
-    return peer_info[pe].node;
+    return shi_stream_net.peer_info[pe].node;
 }
 
 int shi_stream_resume(void)
@@ -329,10 +326,10 @@ static int has_unsent(void)
     return n;
 }
 
-void shi_stream_down(void)
+int shi_stream_stop(void)
 {
     if (!NET || !shi_stream_net.memory)
-        return;
+        return 0;
     shi_progress_stop();
     for (uint64_t end = shi_now_ns() + SHI_UNSENT_NS; has_unsent() && shi_now_ns() < end;) /* a peer may wait for the last one */
         NET->poll();
@@ -340,7 +337,13 @@ void shi_stream_down(void)
         shi_stream_forget(r);
     if (shi_stream_net.written.own.handle)
         NET->withdraw(&shi_stream_net.written.own);
-    NET->down();
+    return 1;
+}
+
+void shi_stream_down(void)
+{
+    if (shi_stream_stop())
+        NET->down();
 }
 
 void shi_stream_pause(void)

@@ -50,6 +50,16 @@ int shi_written_up(int n_pes)
     return 0;
 }
 
+void shi_written_leave(void)
+{
+    struct shi_written_state *w = &shi_stream_net.written;
+    for (int pe = 0; w->numbers && pe < shi_stream_net.n_pes; pe++)
+        free(w->numbers[pe]);
+    free(w->numbers);
+    free(w->counters);
+    free(w->peer);
+}
+
 uint32_t shi_written_immediate(int lane, uint64_t number)
 {
     int bits = shi_stream_net.written.number_bits;

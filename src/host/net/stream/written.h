@@ -26,6 +26,7 @@ int shi_written_add(struct shi_written *w, uint32_t number, int bits);
 
 /* After the transport is up: how this PE learns of writes. 0 or -errno. */
 int shi_written_up(int n_pes);
+void shi_written_leave(void);
 
 /* shi_net_written of the streams. */
 void shi_written_arrived(uint32_t immediate);
