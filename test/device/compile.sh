@@ -54,7 +54,7 @@ $cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror $include -fsyntax-only "$dir/
 ok $? "the library's constants equal the header's" "$dir/out"
 
 for h in "$top_srcdir"/src/device/lib/*.h; do
-    case $h in */cuda_clang.h | */sycl*.h) continue ;; esac # for clang in CUDA mode only: test/gpu/gpu.sh; for SYCL: test/device/sycl.sh
+    case $h in */cuda_clang.h | */on_stream.h | */sycl*.h) continue ;; esac # C++: test/gpu/gpu.sh, test/device/nvshmem.sh, test/device/sycl.sh
     printf '#include "%s"\n#include "%s"\nextern int nothing_else;\n' "$h" "$h" |
         $cc -x c -std=gnu11 -D_GNU_SOURCE $include -fsyntax-only -Wall -Wextra -Werror - >"$dir/out" 2>&1
     ok $? "${h##*/} alone and twice" "$dir/out"
