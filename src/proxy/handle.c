@@ -145,6 +145,12 @@ static int need_peers(int i)
     return 0;
 }
 
+/* Where kernels load and store memory that this PE has mapped at `at`, or 0: only through the ring. */
+static uint64_t direct(const void *at)
+{
+    return shi_world.config.device_direct && !shi_world.check ? (uint64_t)at : 0;
+}
+
 /* Kernels that run find either nothing or all. */
 static int show_added(int i)
 {
@@ -153,7 +159,7 @@ static int show_added(int i)
     if (err)
         return err;
     for (int pe = 0; pe < shi_world.n_pes; pe++)
-        peers_of[i][pe] = shi_world.config.device_direct ? (uint64_t)a->at[pe] : 0;
+        peers_of[i][pe] = direct(a->at[pe]);
     show(peers_of[i], peers_at[i], (size_t)shi_world.n_pes * sizeof(uint64_t));
     common->added[i] = (struct shi_dev_added){.lo = a->lo, .peer = (uint64_t)peers_at[i]};
     show(&common->added[i], &common_at->added[i], sizeof common->added[i]);
@@ -259,7 +265,7 @@ int shi_handle_up(void)
     common_at = at;
     shi_device_heap_on_down(shi_proxy_quiet, down);
     for (int i = 0; i < shi_world.n_pes; i++)
-        common->peer_heap[i] = shi_world.config.device_direct && !shi_world.check ? (uint64_t)shi_dheap_direct(i) : 0;
+        common->peer_heap[i] = direct(shi_dheap_direct(i));
     show(common, common_at, bytes);
     for (int i = 0; i < SHI_DEV_ADDED && !err; i++)
         err = shi_added_at(i)->bytes && shi_added_at(i)->device ? show_added(i) : 0;

@@ -7,7 +7,7 @@
 
 #include <cstdio>
 
-enum { N = 40, GROUP = 64, ROOM = 4096 };
+enum { N = 40, GROUP = 64, ROOM = 4096, UPDATES = 200 };
 
 static int failed;
 #define CHECK(x) ((x) ? (void)0 : (void)(failed++, fprintf(stderr, "nvshmem.cu:%d: PE %d: %s\n", __LINE__, nvshmem_my_pe(), #x)))
@@ -38,7 +38,9 @@ __global__ void one_thread(int *data, uint64_t *words, int *bad)
     EXPECT(nvshmem_uint64_atomic_compare_swap(words + 2, 0, 9, to) == 0);
     nvshmem_uint64_atomic_or(words + 3, 12, to);
     EXPECT(nvshmem_float_atomic_fetch_add((float *)(words + 4), 1.5f, 0) >= 0);
-    nvshmem_double_atomic_add((double *)(words + 5), 0.25, 0);
+    nvshmem_sync_all();
+    for (int i = 0; i < UPDATES; i++) /* of all PEs: none is lost, by whichever way they come */
+        nvshmem_double_atomic_add((double *)(words + 5), 0.25, 0);
     nvshmem_int_put_signal(data + 8 * N, data, N, words + 6, 3, NVSHMEM_SIGNAL_ADD, to);
     EXPECT(nvshmem_signal_wait_until(words + 6, NVSHMEM_CMP_GE, 3) == 3 && data[8 * N + 9] == from * 1000 + 9);
     nvshmemx_signal_op(words + 7, 44, NVSHMEM_SIGNAL_SET, to);
@@ -63,7 +65,7 @@ __global__ void one_thread(int *data, uint64_t *words, int *bad)
     nvshmem_quiet();
     nvshmem_barrier_all();
     EXPECT(words[0] == 1 && words[1] == 7 && words[2] == 9 && words[3] == 12);
-    EXPECT(me || (*(float *)(words + 4) == 1.5f * n && *(double *)(words + 5) == 0.25 * n));
+    EXPECT(me || (*(float *)(words + 4) == 1.5f * n && *(double *)(words + 5) == 0.25 * UPDATES * n));
 }
 
 /* Operations on the own PE, on memory that is not symmetric. */

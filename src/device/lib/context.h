@@ -104,13 +104,15 @@ SHI_FN int shi_member(shmem_team_t team, int i)
     return team->stride ? team->start + i * team->stride : ((const SHI_GLOBAL int *)team->list)[i];
 }
 
-/* 1: an operation on the own PE may name any memory of the device, as NVSHMEM's may; else only the device heap's. */
+/* 1: an operation on the own PE may name any memory of the device, as NVSHMEM's may; else only what is symmetric, which other PEs may
+ * update at the same time. */
 #ifndef SHI_SELF_ANYWHERE
 #define SHI_SELF_ANYWHERE 0
 #endif
 SHI_FN int shi_is_outside(shmem_ctx_t ctx, const void *object)
 {
-    return SHI_SELF_ANYWHERE && shi_address(object) - ctx->heap >= ctx->heap_bytes;
+    shi_u64 in_added;
+    return SHI_SELF_ANYWHERE && shi_address(object) - ctx->heap >= ctx->heap_bytes && !shi_added_peers(ctx, shi_address(object), 1, &in_added);
 }
 
 /* Where PE pe of the context's team has the object that corresponds to this local address: an address, if this device reaches it, or 1 + the
