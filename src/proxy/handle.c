@@ -163,8 +163,8 @@ static int show_added(int i)
     show(peers_of[i], peers_at[i], (size_t)shi_world.n_pes * sizeof(uint64_t));
     common->added[i] = (struct shi_dev_added){.lo = a->lo, .peer = (uint64_t)peers_at[i]};
     show(&common->added[i], &common_at->added[i], sizeof common->added[i]);
-    common->added[i].bytes = a->bytes;
-    show(&common->added[i].bytes, &common_at->added[i].bytes, sizeof common->added[i].bytes);
+    common->added[i].end = a->lo + a->bytes;
+    show(&common->added[i].end, &common_at->added[i].end, sizeof common->added[i].end);
     return 0;
 }
 
@@ -177,8 +177,8 @@ void shi_handle_removed(int i)
 {
     if (!common)
         return;
-    common->added[i].bytes = 0;
-    show(&common->added[i].bytes, &common_at->added[i].bytes, sizeof common->added[i].bytes);
+    common->added[i].end = 0;
+    show(&common->added[i].end, &common_at->added[i].end, sizeof common->added[i].end);
 }
 
 /* Allocate a context and serve its ring. NULL after one line. */

@@ -65,28 +65,24 @@ SHI_FN int shi_ctx_good(shmem_ctx_t ctx)
     return 0;
 }
 
-/* The symmetric memory beside the heap that has these bytes at an address: where the table of PEs' addresses is, and *out, the offset
- * in it. 0: there is none. */
-SHI_NOINLINE shi_u64 shi_added_peers(shmem_ctx_t ctx, shi_u64 address, shi_u64 bytes, shi_u64 *out)
+/* The symmetric memory beside the heap that has these bytes at an address, or 0: there is none. */
+SHI_FN const SHI_GLOBAL struct shi_dev_added *shi_added_with(shmem_ctx_t ctx, shi_u64 address, shi_u64 bytes)
 {
     const SHI_GLOBAL struct shi_dev_added *a = (const SHI_GLOBAL struct shi_dev_added *)ctx->added;
+    shi_u64 last = address + bytes - 1;
     SHI_ROLLED
-    for (int i = 0; i < SHI_DEV_ADDED; i++) {
-        shi_u64 offset = address - a[i].lo, has = a[i].bytes;
-        if (offset < has && bytes <= has - offset) {
-            *out = offset;
-            return a[i].peer;
-        }
-    }
+    for (int i = 0; i < SHI_DEV_ADDED && last >= address; i++, a++)
+        if (address >= a->lo && last < a->end)
+            return a;
     return 0;
 }
 
 /* The distance of an address from the heap's start. 0 and a fault when it is not symmetric or not a multiple of align. */
 SHI_HOT int shi_offset(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, shi_u64 *out)
 {
-    shi_u64 address = shi_address(object), offset = address - ctx->heap, in_added;
+    shi_u64 address = shi_address(object), offset = address - ctx->heap;
     int outside = offset >= ctx->heap_bytes || bytes > ctx->heap_bytes - offset;
-    if (bytes && ((address & (align - 1)) || (outside && !shi_added_peers(ctx, address, bytes, &in_added)))) {
+    if (bytes && ((address & (align - 1)) || (outside && !shi_added_with(ctx, address, bytes)))) {
         shi_fault(ctx, SHI_FAULT_ADDRESS, (shi_u64)object);
         return 0;
     }
@@ -111,15 +107,32 @@ SHI_FN int shi_member(shmem_team_t team, int i)
 #endif
 SHI_FN int shi_is_outside(shmem_ctx_t ctx, const void *object)
 {
-    shi_u64 in_added;
-    return SHI_SELF_ANYWHERE && shi_address(object) - ctx->heap >= ctx->heap_bytes && !shi_added_peers(ctx, shi_address(object), 1, &in_added);
+    return SHI_SELF_ANYWHERE && shi_address(object) - ctx->heap >= ctx->heap_bytes && !shi_added_with(ctx, shi_address(object), 1);
+}
+
+/* What shi_find_far returns, by the table of PEs' addresses. */
+SHI_FN shi_u64 shi_at_peer(shi_u64 peers, int world_pe, shi_u64 offset)
+{
+    shi_u64 base = ((const SHI_GLOBAL shi_u64 *)peers)[world_pe];
+    return base ? base + offset : 1 + (shi_u64)world_pe;
+}
+
+/* The end of shi_find_far where the object is not in the heap, or not aligned; it keeps no registers there. */
+SHI_NOINLINE shi_u64 shi_find_added(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe)
+{
+    shi_u64 address = shi_address(object);
+    const SHI_GLOBAL struct shi_dev_added *a = address & (align - 1) ? 0 : shi_added_with(ctx, address, bytes);
+    if (a)
+        return shi_at_peer(a->peer, shi_ctx_member(ctx, pe), address - a->lo);
+    shi_fault(ctx, SHI_FAULT_ADDRESS, address);
+    return 0;
 }
 
 /* Where PE pe of the context's team has the object that corresponds to this local address: an address, if this device reaches it, or 1 + the
  * PE's number in the world, for a request. 0: nowhere, with a fault; or there are no bytes. */
 SHI_NOINLINE shi_u64 shi_find_far(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe)
 {
-    shi_u64 offset, peers;
+    shi_u64 offset;
     if (!shi_ctx_good(ctx))
         return 0;
     if ((shi_u32)pe >= (shi_u32)ctx->n_pes) {
@@ -128,12 +141,12 @@ SHI_NOINLINE shi_u64 shi_find_far(shmem_ctx_t ctx, const void *object, shi_u64 b
     }
     if (bytes && pe == ctx->me && shi_is_outside(ctx, object))
         return shi_address(object);
-    if (!shi_offset(ctx, object, bytes, align, &offset) || !bytes)
+    if (!bytes)
         return 0;
-    int world = shi_ctx_member(ctx, pe);
-    peers = offset < ctx->heap_bytes ? ctx->peer_heap : shi_added_peers(ctx, ctx->heap + offset, bytes, &offset);
-    shi_u64 base = ((const SHI_GLOBAL shi_u64 *)peers)[world];
-    return base ? base + offset : 1 + (shi_u64)world;
+    offset = shi_address(object) - ctx->heap;
+    if (offset >= ctx->heap_bytes || bytes > ctx->heap_bytes - offset || (shi_address(object) & (align - 1)))
+        return shi_find_added(ctx, object, bytes, align, pe);
+    return shi_at_peer(ctx->peer_heap, shi_ctx_member(ctx, pe), offset);
 }
 
 SHI_FN int shi_is_direct(shi_u64 at)

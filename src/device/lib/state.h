@@ -28,8 +28,8 @@ struct shi_dev_team {
 
 /* Symmetric memory of this PE that is not in its heap. */
 struct shi_dev_added {
-    shi_u64 lo, bytes; /* bytes 0: none */
-    shi_u64 peer;      /* shi_u64 [], as peer_heap */
+    shi_u64 lo, end; /* end 0: none */
+    shi_u64 peer;    /* shi_u64 [], as peer_heap */
 };
 
 /* A context: its team, whose PE numbers it uses, the ring that orders and completes its operations, and what all contexts
