@@ -67,8 +67,8 @@ static void test_uses(void)
     shmem_int_sum_reduce(SHMEM_TEAM_WORLD, sum, from, 1);
     CHECK(*sum == n_pes * (n_pes + 1) / 2);
     CHECK(shmem_int_g(&sum[1], 0) == 10 * n_pes);
-    const char *transport = getenv("SHMEM_TRANSPORT");
-    CHECK((transport && !strcmp(transport, "ofi") && n_pes > 1) || shmem_ptr(m, next_pe()));
+    static int anything;
+    CHECK((shmem_ptr(m, next_pe()) != NULL) == (shmem_ptr(&anything, next_pe()) != NULL));
     shmem_barrier_all();
     CHECK(shmemx_symmetric_remove(m) == 0);
     munmap(m, BYTES);
@@ -83,7 +83,8 @@ static void test_errors(void)
     CHECK(shmemx_symmetric_add(NULL, BYTES, SHMEMX_MEMORY_HOST) == -22);
     munmap((char *)m + BYTES, BYTES); /* a hole */
     CHECK(shmemx_symmetric_add(m, 3 * BYTES, SHMEMX_MEMORY_HOST) == -14);
-    CHECK(n_pes == 1 || shmemx_symmetric_add(m, me == 0 ? 4096 * 16 : BYTES, SHMEMX_MEMORY_HOST) == -22);
+    if (n_pes > 1 && !getenv("SHMEM_CHECK")) /* it ends the job where arguments differ */
+        CHECK(shmemx_symmetric_add(m, me == 0 ? 4096 * 16 : BYTES, SHMEMX_MEMORY_HOST) == -22);
     CHECK(shmemx_symmetric_remove(m) == -22);
     CHECK(shmemx_symmetric_add(shmem_malloc(1 << 16), 1 << 16, SHMEMX_MEMORY_HOST) == -17); /* EEXIST */
     for (int k = 0; k < 3; k++) { /* places serve again */
