@@ -23,8 +23,8 @@ _ID_BYTES, _ATTR_BYTES, _WITH_UNIQUEID = 128, 144, 1 << 3
 
 def init(id=None, rank=None, size=None, threads=THREAD_MULTIPLE):
     """Start this PE. Collective over all PEs of the job. Without an id the launcher says which PE this is (oshrun, srun, mpirun; none: a
-    job of one PE). With the id of unique_id(), this is PE `rank` of `size`, whatever started the processes; a process can be in one such job
-    only."""
+    job of one PE). With the id of unique_id(), this is PE `rank` of `size`, whatever started the processes; after finalize() the process may
+    join another job with a new id."""
     if state["up"]:
         return
     provided = ctypes.c_int()

@@ -13,7 +13,7 @@ from ._lib import INT, PTR, SIZE, U64
 from ._memory import contiguous, element, symmetric
 from ._types import VALUE, typed
 
-COMPARISONS = {"==": 1, "!=": 2, ">": 3, "<=": 4, "<": 5, ">=": 6}
+COMPARISONS = {"==": 1, "!=": 2, ">": 3, ">=": 4, "<": 5, "<=": 6}
 _signal_fetch = _lib.routine("shmem_signal_fetch", U64, PTR)
 _signal_wait = _lib.routine("shmem_signal_wait_until", U64, PTR, INT, U64)
 _limit = _lib.routine("shmemx_wait_limit", None, U64)

@@ -24,11 +24,13 @@ def setUpModule():
 def tearDownModule():
     fulmar.finalize()
     if os.environ.get("FULMAR_TEST_INIT", "").startswith("store"):
-        try:
-            fulmar.init(fulmar.unique_id(), 0, 1)
-        except RuntimeError:
-            return
-        raise AssertionError("a second job of the same process: no error")
+        fulmar.init(fulmar.unique_id(), 0, 1)
+        pes, word = fulmar.n_pes(), fulmar.zeros(2, "u8")
+        fulmar.put(word, np.array([3, 4], "u8"), 0)
+        fulmar.quiet()
+        if pes != 1 or word[1] != 4:
+            raise AssertionError(f"a second job of the same process: {pes} PEs, {word}")
+        fulmar.finalize()
 
 
 class Arrays(Case):

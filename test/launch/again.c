@@ -139,7 +139,7 @@ static int process(int i)
            first.descriptors, last.descriptors, first.threads, last.threads, first.mappings, last.mappings, first.kib, last.kib);
     fflush(stdout);
     /* Over the network, PEs of the job have one connection or two. Threads may get heaps of their own, and memory is not returned at once. */
-    return last.descriptors > first.descriptors + n_processes || last.threads != first.threads || last.mappings > first.mappings + 8 || last.kib > first.kib + 512;
+    return last.descriptors > first.descriptors + n_processes || last.threads != first.threads || last.mappings > first.mappings + 8 || last.kib > first.kib + 2048;
 }
 
 /* ---- PEs of a launcher -------------------------------------------------------------------------------------------- */
