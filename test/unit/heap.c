@@ -213,7 +213,7 @@ static void refused(void)
 /* Catches: a block that begins where another one ends, so that nobody finds what runs over; a gap that counts as part of a block. */
 static void gaps(void)
 {
-    size_t a, b;
+    size_t a, b = 0;
     struct shi_heap_part part;
     CHECK((heap = shi_heap_up(4096)) != NULL);
     shi_heap_gap(heap, 1);
