@@ -65,15 +65,15 @@ SHI_FN int shi_ctx_good(shmem_ctx_t ctx)
     return 0;
 }
 
-/* The symmetric memory beside the heap that has these bytes at an address, or 0: there is none. */
-SHI_FN const SHI_GLOBAL struct shi_dev_added *shi_added_with(shmem_ctx_t ctx, shi_u64 address, shi_u64 bytes)
+/* The address of the struct shi_dev_added that has these bytes, or 0: none has. No pointer: see SHI_CHOSEN_ in dialect.h. */
+SHI_FN shi_u64 shi_added_with(shmem_ctx_t ctx, shi_u64 address, shi_u64 bytes)
 {
     const SHI_GLOBAL struct shi_dev_added *a = (const SHI_GLOBAL struct shi_dev_added *)ctx->added;
     shi_u64 last = address + bytes - 1;
     SHI_ROLLED
     for (int i = 0; i < SHI_DEV_ADDED && last >= address; i++, a++)
         if (address >= a->lo && last < a->end)
-            return a;
+            return (shi_u64)a;
     return 0;
 }
 
@@ -120,10 +120,11 @@ SHI_FN shi_u64 shi_at_peer(shi_u64 peers, int world_pe, shi_u64 offset)
 /* The end of shi_find_far where the object is not in the heap, or not aligned; it keeps no registers there. */
 SHI_NOINLINE shi_u64 shi_find_added(shmem_ctx_t ctx, const void *object, shi_u64 bytes, shi_u64 align, int pe)
 {
-    shi_u64 address = shi_address(object);
-    const SHI_GLOBAL struct shi_dev_added *a = address & (align - 1) ? 0 : shi_added_with(ctx, address, bytes);
-    if (a)
+    shi_u64 address = shi_address(object), at = address & (align - 1) ? 0 : shi_added_with(ctx, address, bytes);
+    if (at) {
+        const SHI_GLOBAL struct shi_dev_added *a = (const SHI_GLOBAL struct shi_dev_added *)at;
         return shi_at_peer(a->peer, shi_ctx_member(ctx, pe), address - a->lo);
+    }
     shi_fault(ctx, SHI_FAULT_ADDRESS, address);
     return 0;
 }
