@@ -121,7 +121,7 @@ static void errors(void)
 {
     CUmemAllocationProp p = of_device;
     CUmemGenericAllocationHandle h = 0, wide;
-    CUdeviceptr at, at2, part;
+    CUdeviceptr at, at2 = 0, part;
     size_t grain = 0;
     CHECK(!cuMemGetAllocationGranularity(&grain, &p, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) && grain == GRAIN);
     INVALID(cuMemGetAllocationGranularity(&grain, &p, 2));
