@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { AGAIN_WORDS = 300, AGAIN_LONG = 3000 }; /* a tagged message of AGAIN_LONG words is fetched by its receiver */
+enum { AGAIN_WORDS = 300, AGAIN_LONG = 3000, AGAIN_ADDED = 1 << 16 }; /* a tagged message of AGAIN_LONG words is fetched by its receiver */
 
 static long again_from_left;           /* static data, which a neighbour writes */
 static long again_jobs;                /* how many jobs this process was in; static data keeps its values */
@@ -88,6 +89,23 @@ static int again_collectives(int me, int n, long key, long *heap)
     return bad;
 }
 
+/* Memory of the process that is symmetric in this job, and private again afterwards. */
+static int again_added(int me, int n, long key)
+{
+    int bad = 0, right = (me + 1) % n, left = (me + n - 1) % n;
+    long *m = mmap(NULL, AGAIN_ADDED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    m[1] = key;
+    AGAIN_IS(shmemx_symmetric_add(m, AGAIN_ADDED, SHMEMX_MEMORY_HOST) == 0);
+    shmem_long_p(m, key + me, right);
+    shmem_barrier_all();
+    AGAIN_IS(m[0] == key + left && m[1] == key && m[2] == 0 && shmem_long_g(m, right) == key + me);
+    shmem_barrier_all();
+    m[2] = key;
+    AGAIN_IS(shmemx_symmetric_remove(m) == 0 && m[2] == key);
+    munmap(m, AGAIN_ADDED);
+    return bad;
+}
+
 /* In a job: 0, or 1 after a line for each mistake. key: the same at all PEs. */
 static int again_work(int me, int n, long key)
 {
@@ -118,6 +136,7 @@ static int again_work(int me, int n, long key)
     AGAIN_IS(y == n && heap[0] == (long)n * (n + 1) / 2 && heap[1] == key + left);
     bad |= again_collectives(me, n, key, heap);
     bad |= again_tags(me, n, key);
+    bad |= again_added(me, n, key);
     int handle = shmemx_gpc_register(again_double);
     AGAIN_IS(handle > 0 && shmemx_gpc_exec(SHMEM_TEAM_WORLD, handle, right, NULL, 0, &x, sizeof x, NULL, 0, &y, sizeof y, NULL) == 0 && y == 2 * x);
     again_jobs++;

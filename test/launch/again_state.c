@@ -54,6 +54,7 @@ static const struct {
     {"ze.c", "n_found", "the same"},
     {"ze.c", "opened", "which driver is open"},
     /* set by the next job before anything reads them */
+    {"added.c", "one", "where bytes is 0, the rest"},
     {"boot_uid.c", "job", "by derive"},
     {"boot_uid.c", "phase", "text of a phase"},
     {"net_shm.c", "phase", "text and argument of a phase"},

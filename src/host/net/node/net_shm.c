@@ -392,6 +392,13 @@ void shi_shm_drop_heap(const struct shi_shm *s, size_t from, size_t heap_bytes)
         madvise((char *)s->heap_lo + from, heap_bytes - from, MADV_REMOVE);
 }
 
+/* Released ranges of this PE; under the collective order of the calls. */
+enum { SPARES = 64 };
+static struct {
+    uint64_t off;
+    size_t bytes;
+} spare[SPARES];
+
 void shi_shm_leave(struct shi_shm *s, int local_index)
 {
     if (!s->base)
@@ -402,6 +409,7 @@ void shi_shm_leave(struct shi_shm *s, int local_index)
     munmap(s->base, s->bytes);
     close(s->fd);
     memset(&local, 0, sizeof local);
+    memset(spare, 0, sizeof spare); /* of this job's file */
     *s = (struct shi_shm){.fd = -1};
 }
 
@@ -410,13 +418,6 @@ static int map_own(void *at, size_t bytes, int fd, uint64_t off)
     void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, (off_t)off);
     return p == MAP_FAILED ? -errno : 0;
 }
-
-/* Released ranges of this PE; under the collective order of the calls. */
-enum { SPARES = 64 };
-static struct {
-    uint64_t off;
-    size_t bytes;
-} spare[SPARES];
 
 int shi_shm_reserve(const struct shi_shm *s, size_t bytes, uint64_t *off)
 {

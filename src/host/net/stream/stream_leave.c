@@ -36,6 +36,8 @@ void shi_stream_leave(void)
     shi_auth_leave();
     free(shi_stream_net.pipeline);
     shi_table_free(shi_stream_net.memory, n, sizeof *shi_stream_net.memory);
+    for (int i = 0; i < SHI_STREAM_ADDED; i++)
+        shi_table_free(shi_stream_net.added[i], n, sizeof *shi_stream_net.added[i]);
     shi_table_free(shi_stream_net.peer_rx, n, sizeof *shi_stream_net.peer_rx);
     shi_table_free(shi_stream_net.peer_info, n, sizeof *shi_stream_net.peer_info);
     memset(&shi_stream_net, 0, sizeof shi_stream_net);
