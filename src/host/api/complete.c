@@ -27,12 +27,6 @@ static const struct shmem_ctx *live(const char *routine, shmem_ctx_t ctx)
     return c;
 }
 
-static void check_pe(const char *routine, const struct shmem_ctx *c, int pe)
-{
-    if ((unsigned)pe >= c->n_pes)
-        shi_die(routine, "pe = %d: not a PE of the context, which has PEs 0 to %d", pe, (int)c->n_pes - 1);
-}
-
 static void flush(const char *routine, const struct shmem_ctx *c)
 {
     if (!c)
@@ -88,7 +82,7 @@ SHI_DEF(void, shmemx_ctx_quiet_nb, (shmem_ctx_t ctx, shmemx_req_t *req))
 static void begin_pe(const char *routine, const struct shmem_ctx *c, int pe, shmemx_req_t *req)
 {
     if (c)
-        check_pe(routine, c, pe);
+        shi_check_call(routine, c, pe);
     begin(c, pe, req);
 }
 
@@ -128,7 +122,7 @@ SHI_DEF(void, shmemx_req_wait, (shmemx_req_t * req))
 static void pe_fence(const char *routine, const struct shmem_ctx *c, const int *target_pes, size_t npes)
 {
     for (size_t i = 0; c && i < npes; i++)
-        check_pe(routine, c, target_pes[i]);
+        shi_check_call(routine, c, target_pes[i]);
     if (!c)
         return;
     __atomic_thread_fence(__ATOMIC_ACQ_REL);

@@ -66,14 +66,21 @@ static void give(shmem_team_t *out, struct shmem_team *t)
     *out = t ? shi_team_handle(t) : SHMEM_TEAM_INVALID;
 }
 
+/* The team that a split or a copy begins with, or NULL; *new_team is invalid until there is one. */
+static struct shmem_team *begin(const char *routine, const char *arg, shmem_team_t team, shmem_team_t *new_team)
+{
+    shi_need_up(routine);
+    struct shmem_team *t = shi_team_of(routine, arg, team);
+    *new_team = SHMEM_TEAM_INVALID;
+    return t;
+}
+
 SHI_DEF(int, shmem_team_split_strided,
         (shmem_team_t parent_team, int start, int stride, int size, const shmem_team_config_t *config,
          long config_mask, shmem_team_t *new_team))
 {
     SHI_UNCANCELLED;
-    shi_need_up(__func__);
-    struct shmem_team *parent = shi_team_of(__func__, "parent_team", parent_team), *team = NULL;
-    *new_team = SHMEM_TEAM_INVALID;
+    struct shmem_team *parent = begin(__func__, "parent_team", parent_team, new_team), *team = NULL;
     if (!parent)
         return -1;
     SHI_AGREE(__func__, parent, {"start", start}, {"stride", stride}, {"size", size}, {"config_mask", config_mask});
@@ -133,9 +140,7 @@ SHI_DEF(int, shmemx_team_split_list,
          shmem_team_t *new_team))
 {
     SHI_UNCANCELLED;
-    shi_need_up(__func__);
-    struct shmem_team *parent = shi_team_of(__func__, "parent_team", parent_team), *team = NULL;
-    *new_team = SHMEM_TEAM_INVALID;
+    struct shmem_team *parent = begin(__func__, "parent_team", parent_team, new_team), *team = NULL;
     if (!parent)
         return -1;
     SHI_AGREE(__func__, parent, {"n_pes", n_pes}, {"digest of pes", digest(pes, n_pes)}, {"config_mask", config_mask});
@@ -151,9 +156,7 @@ SHI_DEF(int, shmemx_team_split_color,
          shmem_team_t *new_team))
 {
     SHI_UNCANCELLED;
-    shi_need_up(__func__);
-    struct shmem_team *parent = shi_team_of(__func__, "parent_team", parent_team), *team = NULL;
-    *new_team = SHMEM_TEAM_INVALID;
+    struct shmem_team *parent = begin(__func__, "parent_team", parent_team, new_team), *team = NULL;
     if (!parent)
         return -1;
     SHI_AGREE(__func__, parent, {"config_mask", config_mask});
@@ -166,9 +169,7 @@ SHI_DEF(int, shmemx_team_split_color,
 SHI_DEF(int, shmemx_team_dup, (shmem_team_t team, shmem_team_t *new_team))
 {
     SHI_UNCANCELLED;
-    shi_need_up(__func__);
-    struct shmem_team *t = shi_team_of(__func__, "team", team), *copy = NULL;
-    *new_team = SHMEM_TEAM_INVALID;
+    struct shmem_team *t = begin(__func__, "team", team, new_team), *copy = NULL;
     if (!t)
         return -1;
     SHI_AGREE(__func__, t, {0});

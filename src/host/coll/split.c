@@ -68,12 +68,12 @@ _Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "a split needs one me
 
 static int contains(const struct shi_subset *s, int pe)
 {
-    int d = pe - s->start;
-    for (int i = 0; s->member && i < s->size; i++)
-        if (s->member[i] == pe)
-            return 1;
-    if (s->member)
-        return 0;
+    int d = pe - s->start, at = 0;
+    if (s->member) {
+        while (at < s->size && s->member[at] != pe)
+            at++;
+        return at < s->size;
+    }
     if (s->size == 1)
         return d == 0;
     return d % s->stride == 0 && d / s->stride >= 0 && d / s->stride < s->size;
