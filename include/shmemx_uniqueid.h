@@ -13,7 +13,8 @@
  *     shmemx_set_attr_uniqueid_args(rank, n_ranks, &id, &attr);
  *     shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID, &attr);
  *
- * The id contains the job's secret: who has it can join the job. One id serves one job, and a process can be in one at a time. After the last
+ * The id contains the job's secret: every process that has the id can join the job. One id serves one job, and a process can be in one
+ * at a time. After the last
  * shmem_finalize, shmem_init joins the same PEs again; shmemx_init_attr with a new id joins another job, of other processes and another number of
  * PEs. Of the old job, heaps, teams, contexts, handles and requests are void; static data keeps its addresses and its values.
  */

@@ -39,7 +39,7 @@
  *   cell[0..3] of granule  owner of the granule's lock     all                bit 63 of cell[0]: R1 (unlock, release) -> A1 (lock, acquire);
  *                                                                             relaxed reads only ask for an access equal to one's own
  *   clock of a word        owner of its lock               owner of its lock  R2 -> A2, as above
- *   place, module          whoever takes the entry         reports            R3 (key, release) -> A3 (key, acquire)
+ *   place, module          the thread that takes it        reports            R3 (key, release) -> A3 (key, acquire)
  *   seen                   reports, by compare-and-swap    reports            none: a set of hashes
  *   rows, races, leaving   all, atomic max and add         all                relaxed
  *   stream.epoch           the PE's threads, atomic add    the PE's threads   relaxed: T says which issues a quiet is after

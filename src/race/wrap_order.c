@@ -162,7 +162,7 @@ RACE_WRAP(int, shmem_team_split_strided,
     return error;
 }
 
-/* The x team is told apart by its row, the y team by its column. */
+/* x teams of different rows are different teams, and so are y teams of different columns. */
 RACE_WRAP(int, shmem_team_split_2d,
           (shmem_team_t parent_team, int xrange, const shmem_team_config_t *xaxis_config, long xaxis_mask,
            shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config, long yaxis_mask, shmem_team_t *yaxis_team))

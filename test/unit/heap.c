@@ -210,7 +210,7 @@ static void refused(void)
     shi_heap_down(heap);
 }
 
-/* Catches: a block that begins where another one ends, so that nobody finds what runs over; a gap that counts as part of a block. */
+/* Catches: a block that begins where another one ends, so that an access beyond its end is inside the next one; a gap that counts as part of a block. */
 static void gaps(void)
 {
     size_t a, b = 0;

@@ -4,7 +4,7 @@
  *   word            written by                            read by       order
  *   one[i].bytes    the thread in the collective call     every thread  R1 -> A1 the entry is whole. 0: free, its other fields stay
  *   local[i].bytes  shi_added_local, under `lock`         every thread  the same
- *   shi_added_n     both                                  every thread  relaxed: who uses the memory has been told of it
+ *   shi_added_n     both                                  every thread  relaxed: a thread that uses the memory is ordered behind the call that added it
  */
 #include "host/ops/added.h"
 
