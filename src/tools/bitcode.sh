@@ -14,7 +14,7 @@ fi
 tool() { # NAME: of the same version as clang
     first_of "$1-$llvm" "/usr/lib/llvm-$llvm/bin/$1" "/usr/lib/llvm$llvm/bin/$1" "$1"
 }
-work=$(mktemp -d) || exit 1
+work=$(mktemp -d "$out/bitcode.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 
 compile() { # FILE OPTION...
@@ -24,15 +24,15 @@ compile() { # FILE OPTION...
         -Wno-unknown-cuda-version -std=c++17 -O2 -include "$src/device/lib/cuda_clang.h" "-I$src/../include" "-I$src" \
         "$src/device/lib/$file" -S "$@"
 }
-compile on_stream.cu -o "$out/libfulmar_on_stream.ptx" && compile bitcode.cu -emit-llvm -o "$work/all.ll" || exit 1
+compile on_stream.cu -o "$work/libfulmar_on_stream.ptx" && compile bitcode.cu -emit-llvm -o "$work/all.ll" || exit 1
 # Without a processor's name the functions can be inlined into those of any other.
-sed -E 's/"target-(cpu|features)"="[^"]*"//g' "$work/all.ll" > "$work/any.ll" && "$(tool llvm-as)" "$work/any.ll" -o "$out/libfulmar_device.bc" || exit 1
+sed -E 's/"target-(cpu|features)"="[^"]*"//g' "$work/all.ll" > "$work/any.ll" && "$(tool llvm-as)" "$work/any.ll" -o "$work/libfulmar_device.bc" || exit 1
 
 types='char|schar|short|int|long|longlong|uchar|ushort|uint|ulong|ulonglong|int8|int16|uint8|uint16|size|ptrdiff'
 sed -nE 's/^define .*@(shmemx?g_[a-z0-9_]+)\(.*/\1/p' "$work/any.ll" | grep -vE "^shmemg_(ctx_)?($types)_" > "$work/names"
 to_ptx() { # IR, NAME: with the functions of $work/names
     "$opt" -passes=internalize,globaldce -internalize-public-api-file="$work/names" "$1" -o "$work/some.bc" &&
-        "$(tool llc)" -march=nvptx64 -mcpu=sm_80 -mattr=+ptx70 "$work/some.bc" -o "$out/$2.ptx"
+        "$(tool llc)" -march=nvptx64 -mcpu=sm_80 -mattr=+ptx70 "$work/some.bc" -o "$work/$2.ptx"
 }
 to_ptx "$work/all.ll" libfulmar_device || exit 1
 
@@ -62,4 +62,7 @@ to_ptx "$work/all.ll" libfulmar_device || exit 1
                 print "  store " result " %value, " pointer(result) " %result"
             print "  ret i32 0\n}"
         }' "$work/all.ll"
-} > "$work/numba.ll" && to_ptx "$work/numba.ll" libfulmar_numba
+} > "$work/numba.ll" && to_ptx "$work/numba.ll" libfulmar_numba || exit 1
+
+# Whole files take their places at once, the target of make last: two makes at one time never show a part of a file to a reader.
+mv -f "$work"/libfulmar_*.ptx "$out" && mv -f "$work/libfulmar_device.bc" "$out"
