@@ -109,7 +109,7 @@ static int reach(struct shi_uid_tree *t, const struct shi_uid_file *f)
 }
 
 /* f: the file of SHMEM_UNIQUEID, or NULL. 0 and *t, or -errno after one line. */
-static int meet(struct shi_uid_tree *t, const struct shi_uid_file *f)
+static int meet(struct shi_uid_tree *t, struct shi_uid_file *f)
 {
     static const struct shi_phase phase = {.text = "waiting for the process that made the unique id", .patience_s = 2};
     int err = 0;
@@ -234,7 +234,7 @@ int shi_boot_uid_up(long silence_s, struct shi_boot *out)
     explicit_bzero(&chosen, sizeof chosen);
     if (!err)
         err = learn_nodes(out, &t.self);
-    if (by_file && file.pe == 0)
+    if (by_file)
         shi_uid_file_remove(&file);
     return err;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/boot/uid_id.h"
@@ -37,7 +38,7 @@ int shi_uid_file_parse(const char *text, struct shi_uid_file *out)
 {
     const char *at = strchr(text, '@');
     int n = 0, err = 0;
-    *out = (struct shi_uid_file){.path = text};
+    *out = (struct shi_uid_file){.path = text, .lock = -1};
     if (at && sscanf(text, "%d/%d@%n", &out->pe, &out->n_pes, &n) == 2 && n == at + 1 - text)
         out->path = at + 1;
     else
@@ -58,22 +59,63 @@ static int failed(const struct shi_uid_file *f, int err)
     return err;
 }
 
-/* A file of its own beside it, with mode 0600, becomes the file: nobody reads half an id. */
-int shi_uid_file_write(const struct shi_uid_file *f, const struct shi_uid *id)
+/* A file system without locks cannot tell: there each job gets the file. */
+static int lock(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int busy = fcntl(fd, F_OFD_SETLK, &whole) && (errno == EAGAIN || errno == EACCES);
+    return busy ? -EBUSY : 0;
+}
+
+/* The descriptor of what path names, which is made if need be, with its lock; or -errno. */
+static int lock_current(const char *path)
+{
+    for (;;) {
+        struct stat opened, named;
+        int fd = shi_own_file_open(path, O_RDWR), err = fd < 0 ? fd : lock(fd);
+        if (!err && fstat(fd, &opened))
+            err = -errno;
+        if (!err && stat(path, &named) == 0 && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino)
+            return fd;
+        if (fd >= 0)
+            close(fd);
+        if (err)
+            return err;
+    }
+}
+
+/* A file of its own beside it, with mode 0600 and locked, becomes the file: nobody reads half an id, and nobody has opened it before. */
+static int replace(struct shi_uid_file *f, const struct shi_uid *id)
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s.XXXXXX", f->path) >= (int)sizeof path)
-        return failed(f, -ENAMETOOLONG);
+        return -ENAMETOOLONG;
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0)
-        return failed(f, -errno);
-    int err = write(fd, id->bytes, sizeof id->bytes) == sizeof id->bytes ? 0 : -EIO;
-    if (close(fd) && !err)
-        err = -errno;
+        return -errno;
+    int err = lock(fd);
+    if (!err && write(fd, id->bytes, sizeof id->bytes) != sizeof id->bytes)
+        err = -EIO;
     if (!err && rename(path, f->path))
         err = -errno;
-    if (err)
-        unlink(path);
+    if (!err) {
+        f->lock = fd;
+        return 0;
+    }
+    close(fd);
+    unlink(path);
+    return err;
+}
+
+int shi_uid_file_write(struct shi_uid_file *f, const struct shi_uid *id)
+{
+    int old = lock_current(f->path);
+    if (old == -EBUSY)
+        shi_log_error("SHMEM_UNIQUEID: file %s: another job starts with it now; each job needs a file of its own", f->path);
+    if (old < 0)
+        return old == -EBUSY ? old : failed(f, old);
+    int err = replace(f, id);
+    close(old);
     return err ? failed(f, err) : 0;
 }
 
@@ -89,7 +131,11 @@ int shi_uid_file_read(const struct shi_uid_file *f, struct shi_uid *out)
     return n == sizeof out->bytes && shi_uid_check(out) == 0 ? 0 : -EAGAIN;
 }
 
-void shi_uid_file_remove(const struct shi_uid_file *f)
+void shi_uid_file_remove(struct shi_uid_file *f)
 {
+    if (f->lock < 0)
+        return;
     unlink(f->path);
+    close(f->lock);
+    f->lock = -1;
 }

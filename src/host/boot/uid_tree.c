@@ -111,13 +111,14 @@ static _Noreturn void end_with(int32_t status)
     shi_end_terminated(status);
 }
 
-/* Seat 0, or seat 1 for seat 0: the first failure decides. */
+/* Seat 0, or seat 1 for seat 0: the first failure decides. Or a seat that seat 0 cannot reach any more. */
 static _Noreturn void judge(const struct shi_uid_failed *f)
 {
     const struct shi_uid_who *w = &f->who;
     const char *rest = s.t.n_pes > 1 ? "; ending the others" : "";
+    const char *how = f->died == SHI_UID_SILENT ? "does not answer: its host or the link to it is down" : "ended without shmem_finalize";
     if (f->died)
-        shi_log_error("PE %d (pid %d on %s, %s) ended without shmem_finalize%s", w->pe, w->pid, w->host, w->program, rest);
+        shi_log_error("PE %d (pid %d on %s, %s) %s%s", w->pe, w->pid, w->host, w->program, how, rest);
     else if (f->status)
         shi_log_error("PE %d (pid %d on %s, %s) ended the job with status %d%s", w->pe, w->pid, w->host, w->program, f->status, rest);
     end_with(f->status);
@@ -131,17 +132,18 @@ static void report(const struct shi_uid_failed *f)
         shi_uid_link_put(&s.t.up, SHI_UID_FAILED, f, sizeof *f);
 }
 
-/* The connection of a child or the parent has ended. */
-static void lost(struct shi_uid_link *l, const struct shi_uid_who *who)
+/* The connection of a child or the parent has ended, by -errno. */
+static void lost(struct shi_uid_link *l, const struct shi_uid_who *who, int err)
 {
-    struct shi_uid_failed f = {.died = 1, .status = 1, .who = *who};
+    int silent = err == -ETIMEDOUT || err == -EHOSTUNREACH || err == -ENETUNREACH;
+    struct shi_uid_failed f = {.died = silent ? SHI_UID_SILENT : SHI_UID_ENDED, .status = 1, .who = *who};
     int is_parent = l == &s.t.up;
     shi_uid_link_close(l);
     if (s.over)
         return;
     if (!is_parent)
         report(&f);
-    else if (s.t.seat == 1)
+    else if (s.t.seat == 1 || silent)
         judge(&f);
     else
         end_with(1);
@@ -308,7 +310,7 @@ static void serve(int child)
     if (!bad && !err)
         err = shi_uid_link_write(l);
     if ((bad || err) && shi_uid_link_is(l))
-        lost(l, child < 0 ? &s.t.parent : &s.child[child].who);
+        lost(l, child < 0 ? &s.t.parent : &s.child[child].who, err);
 }
 
 static void take_requests(void)

@@ -72,8 +72,10 @@ struct shi_uid_join {
 };
 
 /* A process has died, or ends the job. */
+enum { SHI_UID_ENDED = 1, SHI_UID_SILENT };
+
 struct shi_uid_failed {
-    int32_t died; /* 1: its connection has ended without SHI_UID_BYE; status is what the others end with */
+    int32_t died; /* not 0: its connection has ended without SHI_UID_BYE, by its process or by silence; status is what the others end with */
     int32_t status;
     struct shi_uid_who who;
 };
