@@ -6,6 +6,7 @@
 #ifndef SHMEMX_H
 #define SHMEMX_H
 #include "shmem.h"
+#include "shmemx_coll.h"
 #include "shmemx_complete.h"
 #include "shmemx_tag.h"
 #include "shmemx_gpc.h"

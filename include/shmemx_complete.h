@@ -12,7 +12,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-/* The completion of operations that were issued before the call which filled it in. It takes no memory, needs no end, may be copied,
+/* The completion of operations that were issued before the call which filled it in, or of a collective (shmemx_coll.h). It takes no memory, needs no end, may be copied,
  * and may be dropped at any time; it ends with shmem_finalize. Its members belong to the library. */
 typedef struct {
     uint64_t wait_;

@@ -50,16 +50,18 @@ function emit_one(key, text, generic, f) {
         prototype(f[3], f[2], f[4])
     } else if (f[1] == "queued" && !generic) {
         prototype(f[4], f[3], f[5])
+    } else if (f[1] == "queued" && f[6] != "") {
+        prototype(f[4], f[6], f[5])
     }
 }
 function is_typed(keys, n, k, i) {
     n = split(keys, k, " ")
     for (i = 1; i <= n; i++)
-        if (k[i] ~ /^_/ && k[i] !~ /^_(my_pe|num_pes|.*_on_queue)$/)
+        if (record[k[i], 1] ~ /^typed/ || record[k[i], 1] ~ /^queued.*\|shmemx_[a-z_]*$/)
             return 1
     return 0
 }
-function head(i, n, k, name) {
+function head(i, n, k, name, r) {
     if (headed++)
         return
     print ".\\\" Made by page.awk from the template of the same name."
@@ -67,8 +69,8 @@ function head(i, n, k, name) {
     print ".Dt " toupper(page) " " section "\n.Os Fulmar\n.Sh NAME"
     n = split(routines, k, " ")
     for (i = 1; i <= n; i++) {
-        name = k[i] ~ /_on_queue$/ ? "shmemx_TYPENAME" k[i] : k[i] ~ /^_/ ? "shmem" k[i] : k[i]
-        sub(/^shmemx_TYPENAMEshmemx/, "shmemx", name)
+        split(record[k[i], 1], r, "|")
+        name = r[1] == "queued" ? r[3] : k[i] ~ /^_/ ? "shmem" k[i] : k[i]
         print ".Nm " name (i < n ? " ," : "")
     }
     print ".Nd " what "\n.Sh SYNOPSIS\n.In " header
@@ -135,7 +137,7 @@ FNR == 1 { header = "shmem.h"; headed = 0; example = ""; deprecated = routines =
 links && /^\.Sh DESCRIPTION/ {
     n = split(routines " " deprecated, k, " ")
     for (i = 1; i <= n; i++) {
-        m = split((k[i] ~ /^_/ && k[i] in names ? (k[i] ~ /_on_queue$/ ? "" : "shmem" k[i]) : k[i]) names[k[i]], each, " ")
+        m = split((k[i] ~ /^_/ && k[i] in names ? (record[k[i], 1] ~ /^queued/ ? "" : "shmem" k[i]) : k[i]) names[k[i]], each, " ")
         for (j = 1; j <= m; j++)
             if (each[j] != page)
                 print each[j], page "." section

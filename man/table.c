@@ -4,11 +4,11 @@
  *   typed|_name|C or P|R|(PARAMS)   C: also with a context
  *   sized|name|_key|R|(PARAMS)
  *   untyped|name|R|(PARAMS)
- *   queued|_key|full name|R|(PARAMS)
+ *   queued|_key|full name|R|(PARAMS)|generic form, if it has one    typed routines of shmemx.h
  *   name|_key|full name     every routine that the key stands for
  *   type|TYPENAME|TYPE|in_COLUMN...
  */
-#include "shmem_table.h"
+#include "shmemx_coll.h"
 
 #define MAN_C(R, NAME, N, T, PARAMS) @typed|NAME|C|R|PARAMS
 #define MAN_P(R, NAME, N, T, PARAMS) @typed|NAME|P|R|PARAMS
@@ -39,6 +39,22 @@ SHMEM_TYPES(OLDER_ROW, OLDER)
 SHMEM_TYPES(ON_QUEUE_ROW, ON_QUEUE)
 #define MAN_Q(R, NAME, N, T, PARAMS) @queued|NAME##_on_queue|shmemx_TYPENAME##NAME##_on_queue|R|PARAMS
 SHMEM_API_AND(, MAN_Q, , TYPE) SHMEM_API_MAX(, MAN_Q, , TYPE) SHMEM_API_SUM(, MAN_Q, , TYPE)
+
+#define MAN_NEW(R, NAME, N, T, PARAMS) @queued|NAME|shmemx_TYPENAME##NAME|R|PARAMS|shmemx##NAME
+#define MAN_NB(R, NAME, N, T, PARAMS) @queued|NAME##_nb|shmemx_TYPENAME##NAME##_nb|R|(SHMEM_UNWRAP PARAMS, shmemx_req_t *req)|shmemx##NAME##_nb
+#define ALL_NEW(R, NAME, N, T, PARAMS) @name|NAME|shmemx_##N##NAME
+#define ALL_NB(R, NAME, N, T, PARAMS) @name|NAME##_nb|shmemx_##N##NAME##_nb
+#define NEW(F, T)                                                                                                     \
+    SHMEMX_API_ALLTOALLV(F, , T) SHMEMX_API_SCATTER_AND(F, , T) SHMEMX_API_SCATTER_MAX(F, , T) SHMEMX_API_SCATTER_SUM(F, , T)
+NEW(MAN_NEW, TYPE) NEW(MAN_NB, TYPE) SHMEMX_API_LOC(MAN_NEW, , shmemx_TYPENAME_loc_t) SHMEMX_API_LOC(MAN_NB, , shmemx_TYPENAME_loc_t)
+SHMEM_API_COLL(, MAN_NB, , TYPE) SHMEM_API_AND(, MAN_NB, , TYPE) SHMEM_API_MAX(, MAN_NB, , TYPE) SHMEM_API_SUM(, MAN_NB, , TYPE)
+#define COLL_ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, ...)                                                 \
+    SHMEMX_COLL_ROW_(ALL_NEW, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM)                                            \
+    SHMEMX_COLL_ROW_(ALL_NB, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM)                                             \
+    SHMEMX_OLDER_ROW_(ALL_NB, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM)
+SHMEM_TYPES(COLL_ROW, )
+#define LOC_ROW(F, N, T) SHMEMX_API_LOC(ALL_NEW, N, T) SHMEMX_API_LOC(ALL_NB, N, T)
+SHMEMX_LOC_TYPES(LOC_ROW, )
 
 #define TYPE_ROW(F, N, T, RMA, AMO, EXT, BIT, WT, AND, MAX, SUM, OW, OM, OS, GEN)                                     \
     @type|N|T|SHMEM_IF_##RMA(in_RMA) SHMEM_IF_##AMO(in_AMO) SHMEM_IF_##EXT(in_EXT) SHMEM_IF_##BIT(in_BIT)             \

@@ -1,13 +1,24 @@
 # tags.awk - lines of a tags file for the exported names: awk -f tags.awk symbols.txt api/*.c...
 #
 # The line of a name is the one that defines it (SHI_DEF, a plain function), else that of DO_<routine>, the body of a
-# typed routine, else that of a definition with ## in its name. A pshmem_ name has the line of the shmem_ name.
+# typed routine, or of NB_<routine>, else that of a definition with ## in its name. A pshmem_ name has the line of the shmem_ name.
 
 FNR == NR { exported[$1]; next }
 
 /^#define DO_/ {
     split($2, part, "(")
     body[(part[2] == "N)" ? "shmemx" : "shmem") substr(part[1], 3)] = FILENAME "\t" FNR
+    next
+}
+
+# Bodies of nonblocking forms, and of blocking ones of the same body.
+/^#define (NB|OP)_/ {
+    split($2, part, "(")
+    name = "shmemx" substr(part[1], 3)
+    if (!(name in body))
+        body[name] = FILENAME "\t" FNR
+    if (!(name "_nb" in body))
+        body[name "_nb"] = FILENAME "\t" FNR
     next
 }
 

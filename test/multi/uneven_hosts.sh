@@ -21,7 +21,7 @@ uneven() { # hosts, mpirun's option, programs
     done
 }
 
-uneven h1:1,h2:3,h3:2 "" conf/coll multi/coll_long multi/team multi/team_any
+uneven h1:1,h2:3,h3:2 "" conf/coll multi/coll_long multi/team multi/team_any multi/nbc
 uneven h1:2,h2:1,h3:1,h4:3,h5:1 "" conf/coll
 uneven h1:1,h2:1,h3:2,h4:1,h5:1,h6:1,h7:2,h8:1 "" conf/coll multi/coll_long
 uneven h1:2,h2:2,h3:1 "--map-by node" conf/coll

@@ -2,20 +2,24 @@
  * complete.c - entry points of completion beyond fence and quiet: of sources alone, and as requests.
  *
  * A request is a wait that a lane has numbered: the lane serves its waits in rounds, and remembers the last one that each stream has
- * served, so a request needs no memory here. On a node nothing is left to wait for.
+ * served, so a request needs no memory here. On a node nothing is left to wait for. With a negative lane it is the number of a nonblocking
+ * collective (host/nbc), which ends without the request.
  */
 #include "host/api/def.h"
 
 #include <shmemx_complete.h>
 
 #include "host/coll/team.h"
+#include "host/nbc/nbc.h"
 #include "host/net/node/doorbell.h"
 #include "host/net/node/progress.h"
 #include "host/ops/caller.h"
 #include "host/ops/ctx.h"
 #include "host/ops/remote.h"
 #include "host/ops/span.h"
+#include "host/ops/wait.h"
 #include "host/util/log.h"
+#include "host/util/tsan.h"
 
 /* The context, or NULL for SHMEM_CTX_INVALID. */
 static const struct shmem_ctx *live(const char *routine, shmem_ctx_t ctx)
@@ -98,6 +102,14 @@ SHI_DEF(void, shmemx_ctx_pe_quiet_nb, (shmem_ctx_t ctx, int pe, shmemx_req_t *re
 
 SHI_DEF(int, shmemx_req_test, (shmemx_req_t * req))
 {
+    if (req->lane_ < 0 && req->wait_) {
+        shi_need_up(__func__);
+        if (!shi_nbc_is_complete(__func__, req) && (!shi_progress() || !shi_nbc_is_complete(__func__, req)))
+            return shi_wait_tested(0);
+        shi_tsan_acquire();
+        *req = (shmemx_req_t)SHMEMX_REQ_NULL;
+        return 1;
+    }
     struct shi_lane *l = lane_of(__func__, req);
     if (!l)
         return 1;
@@ -110,6 +122,13 @@ SHI_DEF(int, shmemx_req_test, (shmemx_req_t * req))
 
 SHI_DEF(void, shmemx_req_wait, (shmemx_req_t * req))
 {
+    if (req->lane_ < 0 && req->wait_) {
+        shi_need_up(__func__);
+        SHI_SPAN(span, SHI_WAITS, __func__, NULL, SHI_TO_NONE, 0);
+        shi_nbc_wait(__func__, req);
+        *req = (shmemx_req_t)SHMEMX_REQ_NULL;
+        return;
+    }
     struct shi_lane *l = lane_of(__func__, req);
     if (!l)
         return;

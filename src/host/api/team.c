@@ -6,6 +6,7 @@
 
 #include "host/coll/agree.h"
 #include "host/coll/team.h"
+#include "host/nbc/nbc.h"
 #include "host/net/node/doorbell.h"
 #include "host/ops/caller.h"
 #include "host/ops/ctx.h"
@@ -215,8 +216,10 @@ SHI_DEF(void, shmem_team_destroy, (shmem_team_t team))
     struct shmem_team *t = shi_team_of(__func__, "team", team);
     if (t == &shi_team_world || t == &shi_team_shared)
         shi_die(__func__, "a predefined team cannot be destroyed");
-    if (t)
-        shi_team_destroy(t);
+    if (!t)
+        return;
+    shi_nbc_finish_team(__func__, t);
+    shi_team_destroy(t);
 }
 
 /* ---- contexts ---------------------------------------------------------------------------------------------------- */

@@ -108,6 +108,8 @@ struct shmem_team {
     uint64_t exchanges;          /* a count, whose last bit selects the half of the exchange buffers */
     size_t record_stride;        /* from one record of a gathered exchange to the next */
     const char *routine;         /* of the last barrier or collective, for reports of waits */
+    uint64_t nbc_calls;          /* nonblocking collectives so far, */
+    int nbc_open;                /* and those under way; any thread: host/nbc/nbc.c */
     size_t buffer_bytes;         /* of one member's exchange buffer */
     shmem_team_config_t config;
     struct shmem_ctx *ctxs;      /* shareable contexts, destroyed with the team */
@@ -141,10 +143,11 @@ static inline struct shmem_team *shi_team_of(const char *routine, const char *ar
 shmem_team_t shi_team_handle(struct shmem_team *t);
 
 /*
- * A team's number is its generation, above that of every earlier team that shares a member with it, and its slot. 47 bits
- * of generation never wrap. Active sets have no number.
+ * A team's number is its generation, above that of every earlier team that shares a member with it, and its slot. 46 bits
+ * of generation never wrap. Active sets have no number. With the last bit it is that of the messages of its nonblocking collectives.
  */
 enum { SHI_TEAM_NUMBER_BITS = 56 };
+#define SHI_TEAM_NUMBER_COLL (1ull << (SHI_TEAM_NUMBER_BITS - 1))
 
 static inline int shi_team_slot_of(uint64_t number)
 {

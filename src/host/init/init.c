@@ -32,6 +32,7 @@
 #include "host/ops/remote.h"
 #include "host/ops/statics.h"
 #include "host/ops/wait.h"
+#include "host/nbc/nbc.h"
 #include "host/tag/tag.h"
 #include "host/util/copy_lines.h"
 #include "host/util/copying.h"
@@ -263,6 +264,7 @@ static const struct part {
     {.up = messages_up, .down = messages_down},
     {.up = shi_gpc_prepare, .finish = shi_gpc_finish, .stop = shi_gpc_stop},
     {.up = shi_tag_prepare, .down = shi_tag_down},
+    {.finish = shi_nbc_finish, .down = shi_nbc_down},
     {.up = shi_stats_up, .stop = shi_stats_stop},
 };
 enum { N_PARTS = sizeof parts / sizeof parts[0] };
@@ -390,6 +392,7 @@ void shi_world_leave(void)
     shi_stream_leave();
     shi_am_leave();
     shi_am_shm_leave();
+    shi_nbc_leave();
     shi_tag_leave();
     shi_left_leave();
     shi_split_leave();

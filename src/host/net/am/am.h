@@ -21,7 +21,7 @@
 typedef void shi_am_handler(int pe, const void *msg, size_t bytes);
 
 /* PE pe has sent something invalid: end the job with a line. */
-void shi_am_refuse(int pe, const char *what) __attribute__((noreturn));
+void shi_am_refuse(int pe, const char *what) __attribute__((__noreturn__));
 
 /* Set the handler of an id: in every PE's init, after shi_am_up. Costs nothing until shi_am_start. */
 void shi_am_handle(enum shi_am_id id, shi_am_handler *handler);
