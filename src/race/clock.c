@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+enum { LANES = 4 };
+typedef uint32_t lanes __attribute__((vector_size(LANES * sizeof(uint32_t))));
+
 struct race_dimensions race_dim;
 
 void race_clock_dimensions(unsigned pes)
@@ -11,8 +14,24 @@ void race_clock_dimensions(unsigned pes)
     race_dim.bits = 1; /* streams have 1 added: PE 0's first one must not be 0 */
     while (1u << race_dim.bits < pes)
         race_dim.bits++;
-    race_dim.row = (size_t)(3 + pes) * pes;
+    race_dim.actor_bits = RACE_ROW_BITS + race_dim.bits;
+    race_dim.row = ((size_t)(3 + pes) * pes + LANES - 1) / LANES * LANES;
     race_dim.bytes = (sizeof(struct race_clock) + RACE_ROWS * race_dim.row * sizeof(uint32_t) + 63) & ~(size_t)63;
+}
+
+void race_clock_epoch(struct race_thread *u, uint32_t epoch)
+{
+    u->epoch = *race_t(u->clock, u->actor) = epoch;
+    u->load = race_moment(epoch, u->actor) | (uint64_t)RACE_LOAD << RACE_CELL_KIND_AT;
+    u->store = race_moment(epoch, u->actor) | (uint64_t)RACE_STORE << RACE_CELL_KIND_AT;
+}
+
+int race_clock_tick(struct race_thread *u)
+{
+    if (u->epoch >= (1u << (RACE_MOMENT_BITS - race_dim.actor_bits)) - 1)
+        return 0;
+    race_clock_epoch(u, u->epoch + 1);
+    return 1;
 }
 
 void race_clock_use(unsigned k)
@@ -57,8 +76,14 @@ void race_clock_exact(struct race_clock *c, struct race_exact one)
 void race_clock_join(struct race_clock *of, const struct race_clock *from)
 {
     size_t n = __atomic_load_n(race_dim.rows, __ATOMIC_RELAXED) * race_dim.row;
-    for (size_t i = 0; i < n; i++)
-        raise_to(of->word + i, from->word[i]);
+    for (size_t i = 0; i < n; i += LANES) {
+        lanes a, b;
+        memcpy(&a, of->word + i, sizeof a);
+        memcpy(&b, from->word + i, sizeof b);
+        lanes more = (lanes)(b > a);
+        a = (b & more) | (a & ~more);
+        memcpy(of->word + i, &a, sizeof a);
+    }
     for (uint32_t i = 0; i < from->exacts; i++)
         race_clock_exact(of, from->exact[i]);
 }

@@ -7,9 +7,9 @@
 #ifndef RACE_CLOCK_H
 #define RACE_CLOCK_H
 
-#include "race/race.h"
+#include "race/cell.h"
 
-enum { RACE_ROWS = 16, RACE_EXACT = 8 }; /* threads, and contexts, of a PE that are told apart */
+enum { RACE_ROW_BITS = 4, RACE_ROWS = 1 << RACE_ROW_BITS, RACE_EXACT = 8 }; /* threads, and contexts, of a PE that are told apart */
 
 struct race_exact {
     uint16_t stream, target;
@@ -26,11 +26,17 @@ struct race_clock {
 /* Dimensions, set once at init. */
 extern RACE_HIDDEN struct race_dimensions {
     unsigned pes, bits;
+    unsigned actor_bits;
     size_t row, bytes; /* words of a row, bytes of a clock */
     uint32_t *rows;    /* in use in the job, in the shared file */
 } race_dim;
 
 void race_clock_dimensions(unsigned pes);
+
+/* The thread's epoch: this one, and the next one, unless it is the last one that a cell can hold: then 0, and later accesses count as
+ * earlier ones. */
+void race_clock_epoch(struct race_thread *u, uint32_t epoch);
+int race_clock_tick(struct race_thread *u);
 
 /* Row k is in use from now on. */
 void race_clock_use(unsigned k);
@@ -45,6 +51,22 @@ int race_clock_has(const struct race_clock *c, unsigned stream, uint32_t epoch);
 static inline uint32_t *race_clock_row(const struct race_clock *c, unsigned id)
 {
     return (uint32_t *)c->word + (id >> race_dim.bits) * race_dim.row;
+}
+
+/* A cell's moment, of cell.h. */
+static inline uint64_t race_moment(uint32_t epoch, unsigned actor)
+{
+    return ((uint64_t)epoch << race_dim.actor_bits | actor) << RACE_MOMENT_AT;
+}
+
+static inline unsigned race_moment_actor(uint64_t cell)
+{
+    return (unsigned)(cell >> RACE_MOMENT_AT & ((1u << race_dim.actor_bits) - 1));
+}
+
+static inline uint32_t race_moment_epoch(uint64_t cell)
+{
+    return (uint32_t)(cell >> (RACE_MOMENT_AT + race_dim.actor_bits));
 }
 
 static inline unsigned race_pe_of(unsigned id)

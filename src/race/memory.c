@@ -57,7 +57,7 @@ RACE_API int __wrap_memcmp(const void *a, const void *b, size_t bytes)
 RACE_API void __wrap_free(void *block);
 RACE_API void __wrap_free(void *block)
 {
-    if (block && race_running)
-        race_shadow_forget((uintptr_t)block, malloc_usable_size(block));
+    if (block && race_running && race_thread)
+        race_shadow_forget(race_thread, (uintptr_t)block, malloc_usable_size(block));
     free(block);
 }

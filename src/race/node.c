@@ -13,7 +13,6 @@
 
 #include "race/clock.h"
 
-enum { PAGE = 4096 };
 struct race_node race_node;
 
 /* Writable segments of the program: the first object of the list is the program itself. */
@@ -25,8 +24,8 @@ static int find_statics(struct dl_phdr_info *info, size_t size, void *arg)
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         if (p->p_type != PT_LOAD || !(p->p_flags & PF_W))
             continue;
-        uintptr_t from = (info->dlpi_addr + p->p_vaddr) & ~(uintptr_t)(PAGE - 1);
-        uintptr_t to = (info->dlpi_addr + p->p_vaddr + p->p_memsz + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+        uintptr_t from = (info->dlpi_addr + p->p_vaddr) & ~(uintptr_t)(RACE_PAGE - 1);
+        uintptr_t to = (info->dlpi_addr + p->p_vaddr + p->p_memsz + RACE_PAGE - 1) & ~(uintptr_t)(RACE_PAGE - 1);
         *lo = *lo && *lo < from ? *lo : from;
         *hi = *hi > to ? *hi : to;
     }
@@ -62,18 +61,25 @@ static void fail(const char *what)
     pshmem_global_exit(1);
 }
 
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + RACE_PAGE - 1) & ~(size_t)(RACE_PAGE - 1);
+}
+
 /* The parts of the file, in this order. */
 static size_t layout(void)
 {
     struct race_node *n = &race_node;
-    size_t statics = n->hi[RACE_STATICS] - n->lo[RACE_STATICS], heap = n->hi[RACE_HEAP] - n->lo[RACE_HEAP];
-    n->heap_cells = statics * RACE_SHADOW;
-    n->cells_bytes = (statics + heap) * RACE_SHADOW;
-    size_t head = (sizeof *n->shared + PAGE - 1) & ~(size_t)(PAGE - 1);
-    size_t syncs = (RACE_SYNCS * race_dim.bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
-    n->syncs = (char *)head;
-    n->cells = (char *)(head + syncs);
-    return head + syncs + (size_t)n->pes * n->cells_bytes;
+    size_t at = whole_pages(sizeof *n->shared), pes = (size_t)n->pes;
+    n->statics_pages = (n->hi[RACE_STATICS] - n->lo[RACE_STATICS]) / RACE_PAGE;
+    n->pe_pages = n->statics_pages + whole_pages(n->hi[RACE_HEAP] - n->lo[RACE_HEAP]) / RACE_PAGE;
+    n->syncs = (char *)at, at += whole_pages(RACE_SYNCS * race_dim.bytes);
+    n->rings = (char *)at, at += whole_pages(sizeof(struct race_ring) << race_dim.actor_bits);
+    n->holders = (char *)at, at += whole_pages(pes * RACE_LINE);
+    n->pages = (char *)at, at += whole_pages(pes * n->pe_pages * RACE_LINE);
+    n->second = pes * n->pe_pages * RACE_PAGE_CELLS;
+    n->cells = (char *)at, at += 2 * n->second;
+    return at;
 }
 
 void race_node_up(void)
@@ -112,8 +118,9 @@ void race_node_up(void)
         fail("mmap");
     madvise(map, bytes, MADV_DONTDUMP);
     n->shared = (struct race_shared *)map;
-    n->syncs += (size_t)map;
-    n->cells += (size_t)map;
+    char **part[] = {&n->syncs, &n->rings, &n->holders, &n->pages, &n->cells};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        *part[i] += (size_t)map;
     race_dim.rows = &n->shared->rows;
     pshmem_barrier_all();
     close(fd);

@@ -9,17 +9,32 @@
 #include "race/cell.h"
 
 enum { RACE_STATICS, RACE_HEAP, RACE_SEGMENTS };
-enum { RACE_MODULES = 64, RACE_MODULE_NAME = 256, RACE_PLACES = 1 << 20, RACE_SYNCS = 1 << 14, RACE_SEEN = 1 << 12 };
+enum { RACE_MODULES = 64, RACE_MODULE_NAME = 256, RACE_PLACES = 1 << 15, RACE_SYNCS = 1 << 14, RACE_SEEN = 1 << 12 };
 
 struct race_place {
     uint64_t key;     /* 0: free; a hash of the rest, 1: being filled */
     uint64_t offset;  /* of the return address in its module's file */
-    uint32_t module;  /* index of `module` */
-    uint32_t routine; /* 0: a load or store of the program; else index + 1 of `routine` */
+    uint16_t module;  /* index of `module` */
+    uint16_t routine; /* 0: a load or store of the program; else index + 1 of `routine` */
+    uint32_t atomic;  /* as in RACE_ATOMIC_OF */
+};
+
+/* Of pending accesses, by actor, as record.h says. */
+enum { RACE_RECORDS = 1 << 15 };
+struct race_record {
+    uint32_t first; /* epoch of the actor: cells before it are forgotten */
+    uint32_t stream_epoch;
+    uint16_t stream, place;
+    uint32_t unused;
+};
+struct race_ring {
+    uint32_t next; /* records taken until now */
+    uint32_t unused[15];
+    struct race_record record[RACE_RECORDS];
 };
 
 struct race_shared {
-    uint32_t rows, races, leaving;
+    uint32_t rows, races, leaving, unbiased;
     uint64_t seen[RACE_SEEN];
     uint64_t module_key[RACE_MODULES];
     char module[RACE_MODULES][RACE_MODULE_NAME];
@@ -33,9 +48,11 @@ extern RACE_HIDDEN struct race_node {
     int me, pes;
     struct race_shared *shared;
     uintptr_t lo[RACE_SEGMENTS], hi[RACE_SEGMENTS]; /* of this process; lo on a page */
-    char *cells;                                    /* of PE 0 */
-    size_t cells_bytes;                             /* of one PE */
-    size_t heap_cells;                              /* where the heap's begin in a PE's */
+    char *cells;                                    /* first pairs: of PE 0; by page of symmetric memory, statics before heap */
+    char *pages;                                    /* states of pages, as of page.h, in the same order */
+    size_t statics_pages, pe_pages, second;         /* second: bytes from a granule's first pair of cells to its second one */
+    char *rings;                                    /* of actors, as of record.h */
+    char *holders;                                  /* of PEs, as of page.h */
     char *syncs;
 } race_node;
 
@@ -45,10 +62,12 @@ void race_node_up(void);
 /* The segment of an address of this process and the offset in it; -1: private memory. */
 int race_node_find(uintptr_t addr, uint64_t *offset);
 
-static inline char *race_node_cells(int pe, int segment, uint64_t offset)
+enum { RACE_PAGE_BITS = 12, RACE_PAGE = 1 << RACE_PAGE_BITS, RACE_PAIR = 16, RACE_PAGE_CELLS = RACE_PAGE / RACE_GRANULE * RACE_PAIR, RACE_LINE = 64 };
+
+/* The number of a page of symmetric memory in the job. */
+static inline size_t race_node_page(int pe, int segment, uint64_t offset)
 {
-    return race_node.cells + (size_t)pe * race_node.cells_bytes + (segment == RACE_HEAP ? race_node.heap_cells : 0) +
-           offset / RACE_GRANULE * RACE_GRANULE * RACE_SHADOW;
+    return (size_t)pe * race_node.pe_pages + (segment == RACE_HEAP ? race_node.statics_pages : 0) + (offset >> RACE_PAGE_BITS);
 }
 
 #endif

@@ -35,7 +35,7 @@ void race_object_allocated(const void *at, size_t bytes, const void *pc, const c
             block = more, room = room * 2 + 64;
     }
     if (blocks < room)
-        block[blocks++] = (struct block){(uintptr_t)at, bytes, race_place_of(pc, routine)};
+        block[blocks++] = (struct block){(uintptr_t)at, bytes, race_place_of(pc, routine, 0)};
     pthread_mutex_unlock(&changing);
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "race/clock.h"
-#include "race/shadow.h"
+#include "race/page.h"
 #include "race/sync.h"
 
 static char barriers, ordered, critical, atomics, depends;
@@ -54,7 +54,7 @@ static struct region region_of(void (*run)(void *), void *data)
         if (!r.begins || !r.ends)
             abort();
         race_sync_give_to(u, r.begins);
-        race_alone = 0;
+        race_page_crowd();
     }
     return r;
 }

@@ -27,10 +27,10 @@ static uint32_t text_of(uint64_t *key, char *texts, size_t width, uint32_t entri
 {
     uint64_t h = hash_text(text);
     for (uint32_t i = (uint32_t)(h >> 32) % entries, n = 0; n < entries; n++, i = (i + 1) % entries) {
-        uint64_t k = __atomic_load_n(&key[i], __ATOMIC_ACQUIRE); /* A3 */
+        uint64_t k = __atomic_load_n(&key[i], __ATOMIC_ACQUIRE); /* A4 */
         if (k == 0 && __atomic_compare_exchange_n(&key[i], &k, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
             snprintf(texts + i * width, width, "%s", text);
-            __atomic_store_n(&key[i], h, __ATOMIC_RELEASE); /* R3 */
+            __atomic_store_n(&key[i], h, __ATOMIC_RELEASE); /* R4 */
             return i;
         }
         while (k == 1)
@@ -65,20 +65,10 @@ static int holds(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-/* By address and routine, the places of this process: direct-mapped, since the shared table needs the module. */
-enum { NEAR = 1024 };
-static __thread struct {
-    const void *pc;
-    const char *routine;
-    uint32_t place;
-} near_place[NEAR] __attribute__((tls_model("initial-exec")));
+__thread struct race_near race_near[RACE_NEAR];
 
-uint32_t race_place_of(const void *pc, const char *routine)
+uint32_t race_place_find(const void *pc, const char *routine, unsigned atomic)
 {
-    size_t at = mix((uintptr_t)pc, (uintptr_t)routine) % NEAR;
-    if (near_place[at].pc == pc && near_place[at].routine == routine)
-        return near_place[at].place;
-
     struct race_shared *s = race_node.shared;
     struct module m = {.pc = (uintptr_t)pc};
     dl_iterate_phdr(holds, &m);
@@ -87,21 +77,23 @@ uint32_t race_place_of(const void *pc, const char *routine)
     p.routine = routine ? 1 + text_of(s->routine_key, s->routine[0], sizeof s->routine[0],
                                       sizeof s->routine / sizeof *s->routine, routine)
                         : 0;
-    uint64_t key = mix(mix(p.offset, p.module), p.routine) | 2;
+    uint64_t key = mix(mix(mix(p.offset, p.module), p.routine), atomic) | 2;
     uint32_t found = 0;
     for (uint32_t i = 1 + (uint32_t)(key >> 40) % (RACE_PLACES - 1), n = 0; n < 64 && !found;
          n++, i = i % (RACE_PLACES - 1) + 1) {
-        uint64_t k = __atomic_load_n(&s->place[i].key, __ATOMIC_ACQUIRE); /* A3 */
+        uint64_t k = __atomic_load_n(&s->place[i].key, __ATOMIC_ACQUIRE); /* A4 */
         if (k == 0 && __atomic_compare_exchange_n(&s->place[i].key, &k, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
             s->place[i].offset = p.offset, s->place[i].module = p.module, s->place[i].routine = p.routine;
-            __atomic_store_n(&s->place[i].key, k = key, __ATOMIC_RELEASE); /* R3 */
+            s->place[i].atomic = (uint8_t)atomic;
+            __atomic_store_n(&s->place[i].key, k = key, __ATOMIC_RELEASE); /* R4 */
         }
         while (k == 1)
             k = __atomic_load_n(&s->place[i].key, __ATOMIC_ACQUIRE);
         if (k == key)
             found = i;
     }
-    near_place[at].pc = pc, near_place[at].routine = routine, near_place[at].place = found;
+    uintptr_t at = (uintptr_t)pc;
+    race_near[(at ^ at >> 10) % RACE_NEAR] = (struct race_near){pc, routine, found, atomic};
     return found;
 }
 

@@ -6,8 +6,24 @@
 
 #include "race/race.h"
 
-/* A place is a return address in the program, and the routine that was called there, NULL for a load or store. 0: no room. */
-uint32_t race_place_of(const void *pc, const char *routine);
+/* A place is a return address in the program, the routine that was called there, NULL for a load or store, and how it is atomic, as in
+ * RACE_ATOMIC_OF. 0: no room. */
+uint32_t race_place_find(const void *pc, const char *routine, unsigned atomic);
+
+/* By address and routine, the places that the thread has used: direct-mapped, since the shared table needs the module. */
+enum { RACE_NEAR = 1024 };
+extern RACE_HIDDEN __thread struct race_near {
+    const void *pc;
+    const char *routine;
+    uint32_t place, atomic;
+} race_near[RACE_NEAR] __attribute__((tls_model("initial-exec")));
+
+static inline uint32_t race_place_of(const void *pc, const char *routine, unsigned atomic)
+{
+    uintptr_t p = (uintptr_t)pc;
+    const struct race_near *n = &race_near[(p ^ p >> 10) % RACE_NEAR];
+    return n->pc == pc && n->routine == routine && n->atomic == atomic ? n->place : race_place_find(pc, routine, atomic);
+}
 
 /* What the cell's place says: the routine or NULL, the module's file and the offset of the return address in it. */
 void race_place_read(uint32_t place, const char **routine, const char **module, uint64_t *offset);

@@ -8,10 +8,12 @@
  * PE's threads are ThreadSanitizer's. A pair is found from the accesses that were executed, whatever their timing was.
  * Where the state below has no room, accesses are forgotten or considered ordered: a race may be missed, none is invented.
  *
- * Shadow. Each 8 bytes of memory (a granule) have 4 cells of 16 bytes; a cell is one access: actor, its epoch, stream, the stream's
- * epoch, kind, bytes of the granule, place (where it is in the program). The cells of symmetric memory, static and heap, are in one
- * file that all PEs of the host map (node.c): a PE that accesses a peer's memory checks and records in the peer's cells at the
- * time of the call. Those of private memory are in the process; they hold the buffers of nonblocking calls.
+ * Shadow. Each 8 bytes of memory (a granule) have 4 cells of 8 bytes; a cell is one access (cell.h): actor, its epoch, kind, bytes of the
+ * granule, place (where it is in the program); a pending access also has stream and stream's epoch, in a record (record.h). The cells of
+ * symmetric memory, static and heap, are in one file that all PEs of the host map (node.c): a PE that accesses a peer's memory checks and
+ * records in the peer's cells at the time of the call. Those of private memory are in the process; while the PE has one thread they hold
+ * the buffers of nonblocking calls only. A load or store that a cell already holds, of this actor in this epoch, returns after a
+ * compare; the first one of an epoch updates the cells, of a page that no other PE has accessed without atomic operations (page.h).
  *
  * Time. An actor is a thread of a PE; its epoch grows with each event by which others can learn of it. A stream is a context
  * of a PE; its epoch grows with each fence, quiet and put-with-signal. An operation that is pending (a put, an atomic that does not fetch,
@@ -36,10 +38,10 @@
  * word, since it has seen their effect. Barriers and collectives join the clocks of their members, a lock has one clock.
  *
  *   word                   written by                      read by            order
- *   cell[0..3] of granule  owner of the granule's lock     all                bit 63 of cell[0]: R1 (unlock, release) -> A1 (lock, acquire);
- *                                                                             relaxed reads only ask for an access equal to one's own
- *   clock of a word        owner of its lock               owner of its lock  R2 -> A2, as above
- *   place, module          the thread that takes it        reports            R3 (key, release) -> A3 (key, acquire)
+ *   cells of a page        its holder (page.h)             all                page.h; relaxed reads only ask for an access equal to one's own
+ *   record of an actor     its actor                       all                record.h: R1 (fence) -> A1 (fence), R2 (first, release) -> A2
+ *   clock of a word        owner of its lock               owner of its lock  R3 (unlock, release) -> A3 (lock, acquire)
+ *   place, module          the thread that takes it        reports            R4 (key, release) -> A4 (key, acquire)
  *   seen                   reports, by compare-and-swap    reports            none: a set of hashes
  *   rows, races, leaving   all, atomic max and add         all                relaxed
  *   stream.epoch           the PE's threads, atomic add    the PE's threads   relaxed: T says which issues a quiet is after
@@ -75,6 +77,7 @@ enum race_kind {
 };
 
 struct race_clock;
+enum { RACE_NEAR_RECORDS = 16 };
 
 /* A thread of this PE that takes part: in thread-local storage, NULL before shmem_init, after shmem_finalize and for threads of libraries. */
 struct race_thread {
@@ -82,6 +85,9 @@ struct race_thread {
     uint32_t epoch; /* T[actor] of its clock */
     unsigned actor;
     unsigned number; /* thread number within the PE, for reports */
+    int busy;        /* it holds a page: a handler of a signal records nothing */
+    uint64_t load, store; /* cells of its loads and stores of this epoch, without mask and place */
+    uint16_t record[RACE_NEAR_RECORDS]; /* of its last pending accesses, by place */
 };
 
 extern RACE_HIDDEN __thread struct race_thread *race_thread __attribute__((tls_model("initial-exec")));

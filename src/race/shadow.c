@@ -1,98 +1,24 @@
 /*
  * shadow.c - see shadow.h and, for the rules, race.h.
  *
- * A table by pages finds the cells of an address: of this PE's segments and of peers' that shmem_ptr gave in the shared file, of private memory
- * in pages of this process, which exist only where a routine's buffer was. One thread alone orders its loads and stores of private
- * memory, so these are checked and not recorded there.
+ * One thread alone orders its loads and stores of private memory, so these are checked and not recorded there.
  */
 #include "race/shadow.h"
 
-#define SHMEM_NO_GENERICS
-#include <pshmem.h>
-#include <stdlib.h>
-#include <sys/mman.h>
+#include <string.h>
 
 #include "race/clock.h"
-#include "race/node.h"
+#include "race/page.h"
 #include "race/place.h"
+#include "race/record.h"
 #include "race/report.h"
 
-#define LOCK ((uint64_t)1 << RACE_LOCK_AT)
-#define MASK_OF(BITS) ((BITS) >> RACE_MASK_AT & 255)
-/* Everything but mask, place and lock. */
-#define SAME (((uint64_t)1 << RACE_LOCK_AT) - ((uint64_t)1 << RACE_KIND_AT))
-
-enum { PAGE_BITS = RACE_PAGE_BITS, PAGE = RACE_PAGE, MID_BITS = RACE_MID_BITS, ROOT_BITS = RACE_ROOT_BITS };
-
-int race_alone = 1;
-uint64_t **race_shadow_root[1 << ROOT_BITS];
-static struct peer {
-    uintptr_t lo[RACE_SEGMENTS];
-} * peer; /* where this process sees their segments, 0: nowhere */
-
-void race_shadow_up(void)
-{
-    peer = calloc((size_t)race_node.pes, sizeof *peer);
-    for (int pe = 0; peer && pe < race_node.pes; pe++)
-        for (int s = 0; s < RACE_SEGMENTS && pe != race_node.me; s++)
-            peer[pe].lo[s] = (uintptr_t)pshmem_ptr((void *)race_node.lo[s], pe);
-}
-
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
-
-static void find(uintptr_t addr, struct race_where *w)
-{
-    w->pe = race_node.me;
-    w->segment = race_node_find(addr, &w->offset);
-    for (int pe = 0; w->segment < 0 && pe < race_node.pes; pe++)
-        for (int s = 0; s < RACE_SEGMENTS; s++)
-            if (peer[pe].lo[s] && addr - peer[pe].lo[s] < race_node.hi[s] - race_node.lo[s])
-                w->pe = pe, w->segment = s, w->offset = addr - peer[pe].lo[s];
-    if (w->segment < 0)
-        w->offset = addr;
-}
-
-static void *fresh(size_t bytes)
-{
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
-/* The entry; private cells that are not there are made if `make` and there is memory. */
-static uint64_t *page_slow(uintptr_t addr, int make)
-{
-    if (addr >> (PAGE_BITS + MID_BITS + ROOT_BITS))
-        return RACE_NO_CELLS;
-    uint64_t ***mid = &race_shadow_root[addr >> (PAGE_BITS + MID_BITS)], **have = __atomic_load_n(mid, __ATOMIC_ACQUIRE);
-    if (!have) {
-        uint64_t **new = fresh(sizeof *new << MID_BITS);
-        if (!new)
-            return RACE_NO_CELLS;
-        if (__atomic_compare_exchange_n(mid, &have, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-            have = new;
-        else
-            munmap(new, sizeof *new << MID_BITS);
-    }
-    uint64_t **entry = &have[addr >> PAGE_BITS & ((1 << MID_BITS) - 1)], *cells = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
-    if (cells > RACE_NO_CELLS)
-        return cells;
-    if (!cells) {
-        struct race_where w;
-        find(addr & ~(uintptr_t)(PAGE - 1), &w);
-        cells = w.segment >= 0 ? (uint64_t *)race_node_cells(w.pe, w.segment, w.offset) : RACE_NO_CELLS;
-        __atomic_store_n(entry, cells, __ATOMIC_RELEASE);
-    }
-    if (cells != RACE_NO_CELLS || !make)
-        return cells;
-    char *new = fresh((size_t)PAGE * RACE_SHADOW);
-    if (!new)
-        return cells;
-    uint64_t *tagged = (uint64_t *)(new + RACE_PRIVATE);
-    if (__atomic_compare_exchange_n(entry, &cells, tagged, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return tagged;
-    munmap(new, (size_t)PAGE * RACE_SHADOW);
-    return cells;
-}
+/* An access that is under way. */
+struct check {
+    const struct race_access *a;
+    uint64_t cell; /* without a mask */
+    int owner;     /* PE whose memory it is */
+};
 
 /* ---- two accesses ------------------------------------------------------------------------------------------------- */
 
@@ -101,17 +27,8 @@ static int fence_orders(unsigned kind)
     return kind == RACE_PUT || kind == RACE_AMO;
 }
 
-/* The PE whose memory this is; < 0: it is an address of this process. */
-static int owner_of(int owner, uintptr_t addr)
-{
-    struct race_where w = {.pe = owner};
-    if (owner < 0)
-        find(addr, &w);
-    return w.pe;
-}
-
 /* What is missing between the recorded access and the new one at this address of the owner? */
-static enum race_missing missing(const struct race_access *a, uint64_t bits, uint64_t when, int owner, uintptr_t addr)
+static enum race_missing missing(const struct race_access *a, uint64_t bits, uint64_t when, int owner)
 {
     const struct race_thread *u = a->u;
     unsigned actor = RACE_ACTOR_OF(bits), stream = RACE_STREAM_OF(bits), kind = RACE_KIND_OF(bits);
@@ -128,7 +45,7 @@ static enum race_missing missing(const struct race_access *a, uint64_t bits, uin
         return race_clock_has(u->clock, stream, epoch) ? RACE_NOTHING : RACE_NO_COMPLETION;
     }
     if (fence_orders(kind)) {
-        if (race_d(u->clock, stream)[owner_of(owner, addr)] >= epoch || race_clock_has(u->clock, stream, epoch))
+        if (race_d(u->clock, stream)[owner] >= epoch || race_clock_has(u->clock, stream, epoch))
             return RACE_NOTHING;
         unsigned later = RACE_KIND_OF(a->bits);
         if (RACE_STREAM_OF(a->bits) == stream + 1 && fence_orders(later) && *race_f(u->clock, stream) >= epoch)
@@ -139,93 +56,109 @@ static enum race_missing missing(const struct race_access *a, uint64_t bits, uin
 
 static int conflict(uint64_t a, uint64_t b)
 {
-    if (!(MASK_OF(a) & MASK_OF(b)) || !(race_kind_writes(RACE_KIND_OF(a)) || race_kind_writes(RACE_KIND_OF(b))))
+    if (!(RACE_MASK_OF(a) & RACE_MASK_OF(b)) || !(race_kind_writes(RACE_KIND_OF(a)) || race_kind_writes(RACE_KIND_OF(b))))
         return 0;
     return !RACE_ATOMIC_OF(a) || RACE_ATOMIC_OF(a) != RACE_ATOMIC_OF(b);
 }
 
-/* After X, is O, which is ordered before it, no longer needed: does everything that races with O race with X? */
+/* After X, is O, which is ordered before it, no longer needed for X's bytes: does everything that races with O there race with X? */
 static int covers(uint64_t x, uint64_t o)
 {
-    return !(MASK_OF(o) & ~MASK_OF(x)) && (race_kind_writes(RACE_KIND_OF(x)) || !race_kind_writes(RACE_KIND_OF(o))) &&
+    return (race_kind_writes(RACE_KIND_OF(x)) || !race_kind_writes(RACE_KIND_OF(o))) &&
            (!RACE_ATOMIC_OF(x) || RACE_ATOMIC_OF(x) == RACE_ATOMIC_OF(o));
 }
 
-static void lock(uint64_t *cell)
+static uint64_t bits_of(const struct check *c, uint64_t mask)
 {
-    while (__atomic_fetch_or(&cell[1], LOCK, __ATOMIC_ACQUIRE) & LOCK) /* A1 */
-        ;
+    return c->a->bits | mask << RACE_MASK_AT | race_place_of(c->a->pc, c->a->routine, RACE_ATOMIC_OF(c->a->bits));
 }
 
-static void unlock(uint64_t *cell)
-{
-    __atomic_fetch_and(&cell[1], ~LOCK, __ATOMIC_RELEASE); /* R1 */
-}
-
-static void put_cell(uint64_t *cell, int i, uint64_t when, uint64_t bits)
-{
-    __atomic_store_n(&cell[2 * i], when, __ATOMIC_RELAXED);
-    __atomic_store_n(&cell[2 * i + 1], bits | (i == 0 ? LOCK : 0), __ATOMIC_RELAXED);
-}
-
-/* addr is in the granule: of this process, or the symmetric address of `owner`. */
-static void report(const struct race_access *a, uint64_t x, uint64_t old, enum race_missing what, int owner, uintptr_t addr)
+/* addr is in the granule: of this process, or the symmetric address of the owner. */
+static void report(const struct check *c, uint64_t x, uint64_t old, enum race_missing what, uintptr_t addr)
 {
     struct race_where w;
-    find(addr, &w);
-    w.pe = owner;
-    uint64_t both = MASK_OF(x) & MASK_OF(old);
+    race_page_find(addr, &w);
+    w.pe = c->owner;
+    uint64_t both = RACE_MASK_OF(x) & RACE_MASK_OF(old);
     w.offset = (w.offset & ~(uint64_t)(RACE_GRANULE - 1)) + (unsigned)__builtin_ctzll(both);
     w.bytes = (size_t)__builtin_popcountll(both);
-    race_report(a, x, old, what, &w);
+    race_report(c->a, x, old, what, &w);
 }
 
-static void touch(const struct race_access *a, uint64_t *cell, uint64_t mask, int owner, uintptr_t addr)
+/* ---- a granule ------------------------------------------------------------------------------------------------------ */
+
+/* Loads and stores of the owner have the first and second cell while there is room: the shortest way looks there. */
+static int first_choice(unsigned kind)
 {
-    uint64_t x = a->bits | mask << RACE_MASK_AT;
-    int again = RACE_STREAM_OF(x) && race_kind_writes(RACE_KIND_OF(x)) && !RACE_ATOMIC_OF(x); /* races with its like */
-    for (int i = 0; i < RACE_CELLS && !again; i++) {
-        uint64_t o = __atomic_load_n(&cell[2 * i + 1], __ATOMIC_RELAXED);
-        if (!((o ^ x) & SAME) && !(mask & ~MASK_OF(o)) && __atomic_load_n(&cell[2 * i], __ATOMIC_RELAXED) == a->when)
-            return;
-    }
-    x |= race_place_of(a->pc, a->routine);
-    int slot = -1;
+    return kind == RACE_STORE ? 0 : kind == RACE_LOAD ? 1 : 2;
+}
+
+static int free_cell(const uint64_t *cell, int from)
+{
+    for (int i = 0; i < RACE_CELLS; i++)
+        if (!cell[(from + i) % RACE_CELLS])
+            return (from + i) % RACE_CELLS;
+    return -1;
+}
+
+/* The cells after this access of the bytes of the mask; `old` is one that races with it, of its words, if there is one. */
+static enum race_missing settle(const struct check *c, uint64_t mask, uint64_t *cell, uint64_t *old)
+{
+    const struct race_access *a = c->a;
+    uint64_t x = c->cell | mask << RACE_CELL_MASK_AT, bits = a->bits | mask << RACE_MASK_AT;
     enum race_missing what = RACE_NOTHING;
-    uint64_t old = 0;
-    lock(cell);
     for (int i = 0; i < RACE_CELLS; i++) {
-        uint64_t o = cell[2 * i + 1] & ~LOCK;
-        enum race_missing m = o ? missing(a, o, cell[2 * i], owner, addr) : RACE_NOTHING;
-        if (m && conflict(o, x))
-            what = m, old = o;
-        else if (o && !m && covers(x, o))
-            put_cell(cell, i, 0, 0), o = 0;
-        if (!o && slot < 0)
-            slot = i;
+        uint64_t o, when;
+        if (!cell[i])
+            continue;
+        if (!race_cell_read(cell[i], &o, &when)) {
+            cell[i] = 0;
+            continue;
+        }
+        enum race_missing m = missing(a, o, when, c->owner);
+        if (m && conflict(o, bits))
+            what = m, *old = o;
+        if (!c->cell)
+            continue;
+        if (!((cell[i] ^ x) & ~RACE_CELL_MASK))
+            x |= cell[i], cell[i] = 0;
+        else if (!m && covers(bits, o) && !((cell[i] &= ~(mask << RACE_CELL_MASK_AT)) & RACE_CELL_MASK))
+            cell[i] = 0;
     }
+    if (!c->cell)
+        return what;
+    unsigned kind = RACE_KIND_OF(a->bits);
+    int first = first_choice(kind), slot = free_cell(cell, first == 1 ? 0 : first);
+    if (!cell[first])
+        slot = first;
     for (int i = 0; i < RACE_CELLS && slot < 0; i++) /* no room: an earlier one of this actor, or any */
-        if (RACE_ACTOR_OF(cell[2 * i + 1]) == a->u->actor && !((cell[2 * i + 1] ^ x) & (uint64_t)15 << RACE_KIND_AT))
+        if (race_moment_actor(cell[i]) == a->u->actor && RACE_CELL_KIND_OF(cell[i]) == kind)
             slot = i;
-    put_cell(cell, slot < 0 ? (int)(a->when % RACE_CELLS) : slot, a->when, x);
-    unlock(cell);
-    if (what)
-        report(a, x, old, what, owner_of(owner, addr), addr);
+    if (slot < 0)
+        slot = (int)(a->when % RACE_CELLS);
+    if (first < 2 && slot != first)
+        cell[slot] = cell[first], slot = first;
+    cell[slot] = x;
+    return what;
 }
 
 /* Private memory of a PE with one thread: what is ordered is not needed again. */
-static void look(const struct race_access *a, uint64_t *cell, uint64_t mask, int owner, uintptr_t addr)
+static enum race_missing look(const struct check *c, uint64_t mask, uint64_t *cell, uint64_t *old)
 {
-    (void)owner;
-    uint64_t x = a->bits | mask << RACE_MASK_AT;
+    const struct race_access *a = c->a;
+    uint64_t bits = a->bits | mask << RACE_MASK_AT;
+    enum race_missing what = RACE_NOTHING;
     for (int i = 0; i < RACE_CELLS; i++) {
-        uint64_t o = cell[2 * i + 1];
-        enum race_missing m = o ? missing(a, o, cell[2 * i], race_node.me, addr) : RACE_NOTHING;
-        if (o && !m)
-            cell[2 * i] = cell[2 * i + 1] = 0;
-        else if (m && conflict(o, x))
-            report(a, x | race_place_of(a->pc, a->routine), o, m, race_node.me, addr);
+        uint64_t o, when;
+        if (!cell[i])
+            continue;
+        enum race_missing m = race_cell_read(cell[i], &o, &when) ? missing(a, o, when, c->owner) : RACE_NOTHING;
+        if (!m)
+            cell[i] = 0;
+        else if (conflict(o, bits))
+            what = m, *old = o;
     }
+    return what;
 }
 
 /* ---- ranges --------------------------------------------------------------------------------------------------------- */
@@ -241,25 +174,109 @@ static uintptr_t granule_end(uintptr_t addr, uintptr_t end)
     return to < end ? to : end;
 }
 
-static inline uint64_t *page_of(uintptr_t addr, int make)
+static uintptr_t page_end(uintptr_t addr, uintptr_t end)
 {
-    uint64_t *page = race_shadow_page(addr);
-    return page > RACE_NO_CELLS || (page && !make) ? page : page_slow(addr, make);
+    uintptr_t to = (addr | (RACE_PAGE - 1)) + 1;
+    return to < end ? to : end;
+}
+
+static uint64_t *first_pair(const struct race_page *p, uint64_t offset)
+{
+    return p->cells + offset % RACE_PAGE / RACE_GRANULE * 2;
+}
+
+static void store_cell(uint64_t *at, uint64_t value)
+{
+    __atomic_store_n(at, value, __ATOMIC_RELAXED);
+}
+
+/* The holder's cells of a granule, those of a second pair that nobody has used as free ones. */
+static void read_cells(const struct race_page *p, const uint64_t *pair, int wide, uint64_t *cell)
+{
+    memcpy(cell, pair, RACE_PAIR);
+    if (wide)
+        memcpy(cell + 2, pair + p->second, RACE_PAIR);
+    else
+        cell[2] = cell[3] = 0;
+}
+
+static void write_cells(const struct race_page *p, uint64_t *pair, const uint64_t *cell, const uint64_t *was)
+{
+    for (int i = 0; i < 2; i++)
+        if (cell[i] != was[i])
+            store_cell(pair + i, cell[i]);
+    for (int i = 2; i < RACE_CELLS; i++)
+        if (cell[i] != was[i]) {
+            __atomic_store_n(&p->state->wide, 1, __ATOMIC_RELAXED);
+            store_cell(pair + p->second + i - 2, cell[i]);
+        }
+}
+
+/* Is it recorded, with all bytes, by a cell that does not race with its like? */
+static int recorded(const struct check *c, const struct race_page *p, uint64_t *pair, uint64_t mask)
+{
+    uint64_t x = c->cell | mask << RACE_CELL_MASK_AT;
+    uint64_t fields = RACE_CELL_WHO_AND_KIND | mask << RACE_CELL_MASK_AT | (RACE_STREAM_OF(c->a->bits) ? RACE_CELL_REFERENCE : 0);
+    for (int i = 0; i < RACE_CELLS; i++) {
+        if (i == 2 && !__atomic_load_n(&p->state->wide, __ATOMIC_RELAXED))
+            return 0;
+        uint64_t o = __atomic_load_n(&pair[i < 2 ? (size_t)i : p->second + (size_t)i - 2], __ATOMIC_RELAXED);
+        if (!((o ^ x) & fields))
+            return 1;
+    }
+    return 0;
+}
+
+/* The part of an access in one page, at an offset of its memory. Granules that have the cells of the one before have its result. */
+static void in_page(const struct check *c, const struct race_page *p, uint64_t offset, uintptr_t addr, uintptr_t end)
+{
+    enum race_missing what, reported = RACE_NOTHING;
+    uint64_t before[RACE_CELLS], after[RACE_CELLS], old, found = 0, found_mask = 0;
+    uintptr_t found_at = 0;
+    int known = 0, again = RACE_STREAM_OF(c->a->bits) && race_kind_writes(RACE_KIND_OF(c->a->bits)) && !RACE_ATOMIC_OF(c->a->bits);
+    if (!again && granule_end(addr, end) == end && recorded(c, p, first_pair(p, offset), mask_of(addr, end)))
+        return;
+    enum race_hold how = race_page_hold(c->a->u, p);
+    if (how == RACE_NOT_HELD)
+        return;
+    unsigned kind = RACE_KIND_OF(c->a->bits);
+    int alone = p->is_private && race_alone && (kind == RACE_LOAD || kind == RACE_STORE);
+    for (uintptr_t to; addr < end; offset += to - addr, addr = to) {
+        to = granule_end(addr, end);
+        uint64_t *pair = first_pair(p, offset), cell[RACE_CELLS], was[RACE_CELLS], mask = mask_of(addr, to);
+        read_cells(p, pair, (int)p->state->wide, was);
+        if (mask == 255 && known && memcmp(was, before, sizeof was) == 0) {
+            write_cells(p, pair, after, was);
+            continue;
+        }
+        memcpy(cell, was, sizeof cell);
+        what = (alone ? look : settle)(c, mask, cell, &old);
+        write_cells(p, pair, cell, was);
+        if (what)
+            reported = what, found = old, found_mask = mask, found_at = addr;
+        known = mask == 255 && !what;
+        memcpy(before, was, sizeof was);
+        memcpy(after, cell, sizeof cell);
+    }
+    race_page_done(c->a->u, p->state, how);
+    if (reported)
+        report(c, bits_of(c, found_mask), found, reported, found_at);
 }
 
 void race_shadow_here(const struct race_access *a, uintptr_t addr, size_t bytes)
 {
     unsigned kind = RACE_KIND_OF(a->bits);
     int one = race_alone && (kind == RACE_LOAD || kind == RACE_STORE);
+    struct check c = {.a = a};
+    struct race_page p;
     for (uintptr_t end = addr + bytes, to; addr < end; addr = to) {
-        uint64_t *page = page_of(addr, !one);
-        if (page <= RACE_NO_CELLS) {
-            to = (addr | (PAGE - 1)) + 1;
+        to = page_end(addr, end);
+        if (!race_page_here(addr, !one, &p))
             continue;
-        }
-        to = granule_end(addr, end);
-        int alone = one && (uintptr_t)page & RACE_PRIVATE;
-        (alone ? look : touch)(a, race_shadow_cells(page, addr), mask_of(addr, to), -1, addr);
+        if (!c.cell && !(one && p.is_private))
+            c.cell = race_cell_of(a);
+        c.owner = p.owner;
+        in_page(&c, &p, addr, addr, to);
     }
 }
 
@@ -269,51 +286,77 @@ void race_shadow_at(const struct race_access *a, int pe, uintptr_t addr, size_t 
     int segment = race_node_find(addr, &offset);
     if (segment < 0 || bytes > race_node.hi[segment] - addr)
         return; /* pshmem_ reports it */
+    struct check c = {.a = a, .cell = race_cell_of(a), .owner = pe};
+    struct race_page p;
     for (uintptr_t end = addr + bytes, to; addr < end; offset += to - addr, addr = to) {
-        to = granule_end(addr, end);
-        touch(a, (uint64_t *)race_node_cells(pe, segment, offset), mask_of(addr, to), pe, addr);
+        to = page_end(addr, end);
+        race_page_at(pe, segment, offset, &p);
+        in_page(&c, &p, offset, addr, to);
     }
 }
 
-void race_shadow_complete(const struct race_thread *u, uintptr_t addr, size_t bytes)
+void race_shadow_first(struct race_thread *u, enum race_kind kind, uintptr_t addr, size_t bytes, const void *pc)
 {
-    uint64_t *page = page_of(addr, 0);
-    if (page <= RACE_NO_CELLS)
+    const struct race_access a = {.u = u,
+                                  .bits = (uint64_t)kind << RACE_KIND_AT | (uint64_t)u->actor << RACE_ACTOR_AT,
+                                  .when = u->epoch,
+                                  .pc = pc};
+    race_shadow_here(&a, addr, bytes);
+}
+
+/* ---- others ----------------------------------------------------------------------------------------------------------- */
+
+void race_shadow_complete(struct race_thread *u, uintptr_t addr, size_t bytes)
+{
+    struct race_page p;
+    if (!race_page_here(addr, 0, &p))
         return;
-    uint64_t *cell = race_shadow_cells(page, addr), mask = mask_of(addr, granule_end(addr, addr + bytes));
-    lock(cell);
+    uint64_t mask = mask_of(addr, granule_end(addr, addr + bytes)), cell[RACE_CELLS], was[RACE_CELLS], *pair = first_pair(&p, addr);
+    enum race_hold how = race_page_hold(u, &p);
+    if (how == RACE_NOT_HELD)
+        return;
+    read_cells(&p, pair, (int)p.state->wide, was);
+    memcpy(cell, was, sizeof cell);
     for (int i = 0; i < RACE_CELLS; i++) {
-        uint64_t o = cell[2 * i + 1] & ~LOCK;
-        if (MASK_OF(o) & mask && RACE_STREAM_OF(o) && *race_t(u->clock, RACE_ACTOR_OF(o)) >= (uint32_t)cell[2 * i])
-            put_cell(cell, i, cell[2 * i], o & ~((uint64_t)4095 << RACE_STREAM_AT));
+        uint64_t o, when;
+        if (was[i] && race_cell_read(was[i], &o, &when) && RACE_MASK_OF(o) & mask && RACE_STREAM_OF(o) &&
+            *race_t(u->clock, RACE_ACTOR_OF(o)) >= (uint32_t)when)
+            cell[i] = race_cell_completed(was[i], o);
     }
-    unlock(cell);
+    write_cells(&p, pair, cell, was);
+    race_page_done(u, p.state, how);
 }
 
 int race_shadow_put_by(uintptr_t addr, int pe)
 {
-    uint64_t *page = page_of(addr, 0);
-    for (int i = 0; page > RACE_NO_CELLS && i < RACE_CELLS; i++) {
-        uint64_t o = __atomic_load_n(&race_shadow_cells(page, addr)[2 * i + 1], __ATOMIC_RELAXED);
-        if (RACE_KIND_OF(o) == RACE_PUT && race_pe_of(RACE_ACTOR_OF(o)) == (unsigned)pe)
+    struct race_page p;
+    if (!race_page_here(addr, 0, &p))
+        return 0;
+    const uint64_t *pair = first_pair(&p, addr);
+    for (size_t i = 0; i < RACE_CELLS; i++) {
+        if (i == 2 && !__atomic_load_n(&p.state->wide, __ATOMIC_RELAXED))
+            break;
+        uint64_t cell = __atomic_load_n(&pair[i < 2 ? i : p.second + i - 2], __ATOMIC_RELAXED);
+        if (RACE_CELL_KIND_OF(cell) == RACE_PUT && race_pe_of(race_moment_actor(cell)) == (unsigned)pe)
             return 1;
     }
     return 0;
 }
 
-void race_shadow_forget(uintptr_t addr, size_t bytes)
+void race_shadow_forget(struct race_thread *u, uintptr_t addr, size_t bytes)
 {
+    struct race_page p;
+    const uint64_t none[RACE_CELLS] = {0};
+    if (addr + bytes - race_ranges.others.lo >= race_ranges.others.bytes && addr - race_ranges.others.lo >= race_ranges.others.bytes && race_alone)
+        return;
     for (uintptr_t end = addr + bytes, to; addr < end; addr = to) {
-        uint64_t *page = page_of(addr, 0);
-        if (page <= RACE_NO_CELLS) {
-            to = (addr | (PAGE - 1)) + 1;
-            continue;
+        to = page_end(addr, end);
+        enum race_hold how = race_page_here(addr, 0, &p) ? race_page_hold(u, &p) : RACE_NOT_HELD;
+        for (uintptr_t at = addr; how != RACE_NOT_HELD && at < to; at = granule_end(at, to)) {
+            uint64_t was[RACE_CELLS], *pair = first_pair(&p, at);
+            read_cells(&p, pair, (int)p.state->wide, was);
+            write_cells(&p, pair, none, was);
         }
-        to = granule_end(addr, end);
-        uint64_t *cell = race_shadow_cells(page, addr);
-        lock(cell);
-        for (int i = 0; i < RACE_CELLS; i++)
-            put_cell(cell, i, 0, 0);
-        unlock(cell);
+        race_page_done(u, p.state, how);
     }
 }

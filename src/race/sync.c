@@ -15,13 +15,13 @@ uint64_t race_sync_key(uint64_t a, uint64_t b, uint64_t c)
 
 static void lock(struct race_clock *c)
 {
-    while (__atomic_exchange_n(&c->lock, 1, __ATOMIC_ACQUIRE)) /* A2 */
+    while (__atomic_exchange_n(&c->lock, 1, __ATOMIC_ACQUIRE)) /* A3 */
         ;
 }
 
 static void unlock(struct race_clock *c)
 {
-    __atomic_store_n(&c->lock, 0, __ATOMIC_RELEASE); /* R2 */
+    __atomic_store_n(&c->lock, 0, __ATOMIC_RELEASE); /* R3 */
 }
 
 static struct race_clock *find(uint64_t key, int make)
@@ -42,17 +42,12 @@ static struct race_clock *find(uint64_t key, int make)
     return (struct race_clock *)(race_node.syncs + at * race_dim.bytes);
 }
 
-static void later(struct race_thread *u)
-{
-    u->epoch = ++*race_t(u->clock, u->actor);
-}
-
 void race_sync_give_to(struct race_thread *u, struct race_clock *c)
 {
     lock(c);
     race_clock_join(c, u->clock);
     unlock(c);
-    later(u);
+    race_clock_tick(u);
 }
 
 void race_sync_take_from(struct race_thread *u, struct race_clock *c)
@@ -73,7 +68,7 @@ void race_sync_give(struct race_thread *u, uint64_t key, const struct race_also 
             race_clock_exact(c, (struct race_exact){(uint16_t)also->stream, (uint16_t)also->target, also->exact});
     }
     unlock(c);
-    later(u);
+    race_clock_tick(u);
 }
 
 void race_sync_take(struct race_thread *u, uint64_t key)

@@ -12,7 +12,7 @@
 
 #include "race/clock.h"
 #include "race/node.h"
-#include "race/shadow.h"
+#include "race/page.h"
 #include "race/sync.h"
 
 __thread struct race_thread *race_thread;
@@ -42,14 +42,15 @@ static void take_row(struct race_thread *u)
         k++;
     taken[k]++;
     uint32_t before = last[k];
-    if (k > 0)
-        race_alone = 0;
     pthread_mutex_unlock(&changing);
+    if (k > 0)
+        race_page_crowd();
     race_clock_use(k);
     u->number = k;
     u->actor = k << race_dim.bits | (unsigned)race_node.me;
-    uint32_t *t = race_t(u->clock, u->actor);
-    u->epoch = *t = (*t > before ? *t : before) + 1;
+    uint32_t now = *race_t(u->clock, u->actor);
+    race_clock_epoch(u, now > before ? now : before);
+    race_clock_tick(u);
 }
 
 static void ended(void *arg)
@@ -64,9 +65,17 @@ static void ended(void *arg)
     free(u);
 }
 
+/* A child process is no PE. */
+static void forked(void)
+{
+    race_running = 0;
+    race_thread = NULL;
+}
+
 static void make_key(void)
 {
     pthread_key_create(&at_end, ended);
+    pthread_atfork(NULL, NULL, forked);
 }
 
 struct race_thread *race_thread_attach(void)
@@ -120,7 +129,7 @@ RACE_API int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void 
     *s = (struct start){run, arg, calloc(1, race_dim.bytes)};
     if (!s->clock)
         abort();
-    race_alone = 0;
+    race_page_crowd();
     race_sync_give_to(u, s->clock);
     return real(thread, attr, begin, s);
 }

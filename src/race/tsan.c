@@ -6,27 +6,129 @@
 
 #include <string.h>
 
+#include "race/clock.h"
+#include "race/page.h"
+#include "race/place.h"
 #include "race/shadow.h"
 #include "race/sync.h"
 
 void race_tsan_range(enum race_kind kind, const void *at, size_t bytes, const void *pc)
 {
     struct race_thread *u = race_self();
-    if (!u)
-        return;
-    const struct race_access a = {.u = u,
-                                  .bits = (uint64_t)kind << RACE_KIND_AT | (uint64_t)u->actor << RACE_ACTOR_AT,
-                                  .when = u->epoch,
-                                  .pc = pc};
-    race_shadow_here(&a, (uintptr_t)at, bytes);
+    if (u)
+        race_shadow_first(u, kind, (uintptr_t)at, bytes, pc);
 }
 
-static inline void one(enum race_kind kind, const void *at, size_t bytes, const void *pc)
+/* ---- the shortest ways ---------------------------------------------------------------------------------------------------- */
+
+/* First pair of cells of an address of the PE's own symmetric memory, and its page's state. */
+static inline uint64_t *own_pair(uintptr_t addr)
 {
-    const struct race_thread *u = race_thread;
-    if (u && (uintptr_t)at % RACE_GRANULE + bytes <= RACE_GRANULE && race_shadow_known(u, kind, (uintptr_t)at, bytes))
+    const struct race_ranges *r = &race_ranges;
+    uintptr_t at = addr - r->heap.lo;
+    if (at < r->heap.bytes)
+        return r->heap.cells + at / RACE_GRANULE * 2;
+    at = addr - r->statics.lo;
+    return at < r->statics.bytes ? r->statics.cells + at / RACE_GRANULE * 2 : NULL;
+}
+
+static inline struct race_state *state_of(const uint64_t *pair)
+{
+    return (struct race_state *)(race_node.pages + ((uintptr_t)pair - (uintptr_t)race_node.cells) / RACE_PAGE_CELLS * RACE_LINE);
+}
+
+/* Do the cells have this load, or a store of its bytes, by the thread in this epoch? Then there is nothing to do. */
+__attribute__((always_inline)) static inline int has(const struct race_thread *u, enum race_kind kind,
+                                                                 const uint64_t *pair, uint64_t mask)
+{
+    uint64_t fields = RACE_CELL_WHO_AND_KIND | mask;
+    return (kind == RACE_LOAD && !((__atomic_load_n(&pair[1], __ATOMIC_RELAXED) ^ (u->load | mask)) & fields)) ||
+           !((__atomic_load_n(&pair[0], __ATOMIC_RELAXED) ^ (u->store | mask)) & fields);
+}
+
+/* Is this free, or a cell of loads of this actor, or of its stores? */
+static inline int is_own(uint64_t cell, uint64_t x)
+{
+    const uint64_t actor = (((uint64_t)1 << race_dim.actor_bits) - 1) << RACE_MOMENT_AT;
+    return !cell || (!((cell ^ x) & actor) && (RACE_CELL_KIND_OF(cell) == RACE_LOAD || RACE_CELL_KIND_OF(cell) == RACE_STORE));
+}
+
+static inline int within(uint64_t cell, uint64_t mask)
+{
+    return !(cell & RACE_CELL_MASK & ~mask);
+}
+
+/* The first access of an epoch at memory that only this thread has accessed, by loads and stores: those are all ordered. Its own
+ * cell is the one of its kind, `other` the other one. 0: there is no room in the two, or it is another case. */
+__attribute__((always_inline)) static inline int only(struct race_thread *u, enum race_kind kind, uint64_t *pair,
+                                                                  struct race_state *state, uint64_t mask, const void *pc)
+{
+    uint64_t x = (kind == RACE_LOAD ? u->load : u->store) | mask | race_place_of(pc, NULL, 0);
+    enum race_hold how = race_page_try(u, state);
+    if (how == RACE_NOT_HELD)
+        return 0;
+    uint64_t *own_at = pair + (kind == RACE_LOAD), *other_at = pair + (kind != RACE_LOAD), own = *own_at, other = *other_at;
+    int done = 0;
+    if (!state->wide && is_own(own, x) && is_own(other, x)) {
+        int covered = kind == RACE_STORE || RACE_CELL_KIND_OF(other) == RACE_LOAD; /* a load covers no store */
+        if (!((own ^ x) & ~RACE_CELL_MASK))
+            x |= own, done = 1;
+        else if (within(own, mask) && (kind == RACE_STORE || RACE_CELL_KIND_OF(own) != RACE_STORE))
+            done = 1;
+        else if (!other || (covered && within(other, mask))) {
+            __atomic_store_n(other_at, kind == RACE_STORE || RACE_CELL_KIND_OF(own) != RACE_STORE ? own & ~mask : own, __ATOMIC_RELAXED);
+            __atomic_store_n(own_at, x, __ATOMIC_RELAXED);
+            race_page_done(u, state, how);
+            return 1;
+        }
+        if (done) {
+            __atomic_store_n(own_at, x, __ATOMIC_RELAXED);
+            if (other && covered && within(other, x))
+                __atomic_store_n(other_at, 0, __ATOMIC_RELAXED);
+        }
+    }
+    race_page_done(u, state, how);
+    return done;
+}
+
+/* A load or store of bytes of one granule, of memory that is not the PE's own symmetric one. 1: there is nothing more to do. */
+__attribute__((noinline)) static int other_memory(struct race_thread *u, enum race_kind kind, uintptr_t addr, uint64_t mask,
+                                                       const void *pc)
+{
+    uintptr_t entry = race_page_entry(addr);
+    if (entry <= RACE_NO_CELLS || !(entry & RACE_PRIVATE))
+        return entry == RACE_NO_CELLS && race_alone;
+    uint64_t *block = (uint64_t *)(entry - RACE_PRIVATE), *pair = block + addr % RACE_PAGE / RACE_GRANULE * 2;
+    struct race_state *state = (struct race_state *)(block + 2 * RACE_PAGE_CELLS / sizeof *block);
+    return has(u, kind, pair, mask) || (!race_alone && only(u, kind, pair, state, mask, pc));
+}
+
+/* A load or store of bytes of one granule. */
+__attribute__((always_inline)) static inline void in_granule(enum race_kind kind, uintptr_t addr, size_t bytes, const void *pc)
+{
+    struct race_thread *u = race_thread;
+    uint64_t *pair = own_pair(addr), mask = (uint64_t)((1u << bytes) - 1) << (addr % RACE_GRANULE) << RACE_CELL_MASK_AT;
+    if (race_unlikely(!u)) {
+        if (!(u = race_self()))
+            return;
+    } else if (!pair) {
+        if (addr - race_ranges.others.lo >= race_ranges.others.bytes || other_memory(u, kind, addr, mask, pc))
+            return;
+    } else if (has(u, kind, pair, mask) || only(u, kind, pair, state_of(pair), mask, pc))
         return;
-    race_tsan_range(kind, at, bytes, pc);
+    race_shadow_first(u, kind, addr, bytes, pc);
+}
+
+__attribute__((always_inline)) static inline void one(enum race_kind kind, const void *at, size_t bytes, const void *pc)
+{
+    uintptr_t addr = (uintptr_t)at;
+    if (addr % RACE_GRANULE + bytes <= RACE_GRANULE)
+        in_granule(kind, addr, bytes, pc);
+    else if (bytes == 2 * RACE_GRANULE && addr % RACE_GRANULE == 0) {
+        in_granule(kind, addr, RACE_GRANULE, pc);
+        in_granule(kind, addr + RACE_GRANULE, RACE_GRANULE, pc);
+    } else
+        race_tsan_range(kind, at, bytes, pc);
 }
 
 /* The compiler calls these and has no header of them. */

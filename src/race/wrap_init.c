@@ -1,8 +1,8 @@
 /* wrap_init.c - start and end of the job, and the symmetric heap, whose routines are barriers. */
 #include "race/node.h"
 #include "race/object.h"
+#include "race/page.h"
 #include "race/report.h"
-#include "race/shadow.h"
 #include "race/wrap.h"
 
 static void up(void)
@@ -11,7 +11,7 @@ static void up(void)
         return;
     race_node_up();
     race_report_up();
-    race_shadow_up();
+    race_page_up();
     race_stream_up();
     pshmem_barrier_all();
     race_running = 1;
@@ -43,6 +43,22 @@ RACE_WRAP(void, shmem_finalize, (void))
     race_running = 0;
     race_thread = NULL;
     pshmem_finalize();
+}
+
+RACE_WRAP(void *, shmem_ptr, (const void *dest, int pe))
+{
+    void *at = pshmem_ptr(dest, pe);
+    if (at && race_self())
+        race_page_visible(pe);
+    return at;
+}
+
+RACE_WRAP(void *, shmem_team_ptr, (shmem_team_t team, const void *dest, int pe))
+{
+    void *at = pshmem_team_ptr(team, dest, pe);
+    if (at && race_self())
+        race_page_visible(pshmem_team_translate_pe(team, pe, SHMEM_TEAM_WORLD));
+    return at;
 }
 
 /* ---- the heap ------------------------------------------------------------------------------------------------------------ */

@@ -1,0 +1,232 @@
+/*
+ * page.c - see page.h. A table by pages finds the cells of an address that is not in the PE's own ranges: of private memory, in blocks of this
+ * process, and of peers' memory that shmem_ptr gave.
+ */
+#include "race/page.h"
+
+#define SHMEM_NO_GENERICS
+#include <linux/membarrier.h>
+#include <pshmem.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { MID_BITS = RACE_MID_BITS, PRIVATE = RACE_PRIVATE, NO_CELLS = RACE_NO_CELLS };
+enum { BLOCK = 2 * RACE_PAGE_CELLS + RACE_PAGE, BLOCKS = 64 };
+
+uintptr_t *race_page_root[1 << RACE_ROOT_BITS];
+
+int race_alone = 1;
+struct race_ranges race_ranges;
+struct race_holder *race_own_holder;
+static struct peer {
+    uintptr_t lo[RACE_SEGMENTS];
+} * peer; /* where this process sees their segments, 0: nowhere */
+
+static void range(struct race_range *r, int segment)
+{
+    r->lo = race_node.lo[segment], r->bytes = race_node.hi[segment] - r->lo;
+    r->cells = (uint64_t *)(race_node.cells + race_node_page(race_node.me, segment, 0) * RACE_PAGE_CELLS);
+}
+
+void race_page_up(void)
+{
+    peer = calloc((size_t)race_node.pes, sizeof *peer);
+    for (int pe = 0; peer && pe < race_node.pes; pe++)
+        for (int s = 0; s < RACE_SEGMENTS && pe != race_node.me; s++)
+            peer[pe].lo[s] = (uintptr_t)pshmem_ptr((void *)race_node.lo[s], pe);
+    range(&race_ranges.heap, RACE_HEAP);
+    range(&race_ranges.statics, RACE_STATICS);
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0)
+        __atomic_store_n(&race_node.shared->unbiased, 1, __ATOMIC_RELAXED);
+    pshmem_barrier_all();
+    if (!__atomic_load_n(&race_node.shared->unbiased, __ATOMIC_RELAXED))
+        race_own_holder = (struct race_holder *)race_node.holders + race_node.me;
+}
+
+/* Memory at these addresses has cells that the table finds. */
+static void widen(uintptr_t lo, uintptr_t bytes)
+{
+    struct race_range *r = &race_ranges.others;
+    uintptr_t first = r->bytes && r->lo < lo ? r->lo : lo, end = r->bytes && r->lo + r->bytes > lo + bytes ? r->lo + r->bytes : lo + bytes;
+    __atomic_store_n(&r->bytes, end - first, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->lo, first, __ATOMIC_RELAXED);
+}
+
+void race_page_visible(int pe)
+{
+    for (int s = 0; pe >= 0 && pe < race_node.pes && race_alone && s < RACE_SEGMENTS; s++)
+        if (peer && peer[pe].lo[s])
+            widen(peer[pe].lo[s], race_node.hi[s] - race_node.lo[s]);
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------------- */
+
+void race_page_find(uintptr_t addr, struct race_where *w)
+{
+    w->pe = race_node.me;
+    w->segment = race_node_find(addr, &w->offset);
+    for (int pe = 0; peer && w->segment < 0 && pe < race_node.pes; pe++)
+        for (int s = 0; s < RACE_SEGMENTS; s++)
+            if (peer[pe].lo[s] && addr - peer[pe].lo[s] < race_node.hi[s] - race_node.lo[s])
+                w->pe = pe, w->segment = s, w->offset = addr - peer[pe].lo[s];
+    if (w->segment < 0)
+        w->offset = addr;
+}
+
+static void *fresh(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static uintptr_t new_block(void)
+{
+    static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+    static char *block;
+    static int left;
+    pthread_mutex_lock(&changing);
+    if (!left && (block = fresh((size_t)BLOCK * BLOCKS)))
+        left = BLOCKS;
+    char *got = left ? block : NULL;
+    if (left)
+        block += BLOCK, left--;
+    pthread_mutex_unlock(&changing);
+    return (uintptr_t)got;
+}
+
+static uintptr_t *mid_of(uintptr_t addr)
+{
+    uintptr_t **mid = &race_page_root[addr >> (RACE_PAGE_BITS + MID_BITS)], *have = __atomic_load_n(mid, __ATOMIC_ACQUIRE);
+    if (have)
+        return have;
+    uintptr_t *new = fresh(sizeof *new << MID_BITS);
+    if (!new)
+        return NULL;
+    if (__atomic_compare_exchange_n(mid, &have, new, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return new;
+    munmap(new, sizeof *new << MID_BITS);
+    return have;
+}
+
+/* The entry. One that two threads make at a time wastes a block. */
+static uintptr_t entry_of(uintptr_t addr, int make)
+{
+    uintptr_t entry = race_page_entry(addr);
+    if (entry > NO_CELLS || (entry && !make) || addr >> (RACE_PAGE_BITS + MID_BITS + RACE_ROOT_BITS))
+        return entry;
+    uintptr_t *mid = mid_of(addr);
+    if (!mid)
+        return NO_CELLS;
+    uintptr_t *at = &mid[addr >> RACE_PAGE_BITS & ((1 << MID_BITS) - 1)];
+    if (!entry) {
+        struct race_where w;
+        race_page_find(addr & ~(uintptr_t)(RACE_PAGE - 1), &w);
+        entry = w.segment >= 0 ? (uintptr_t)race_node.cells + race_node_page(w.pe, w.segment, w.offset) * RACE_PAGE_CELLS : NO_CELLS;
+        __atomic_store_n(at, entry, __ATOMIC_RELEASE);
+    }
+    if (entry != NO_CELLS || !make)
+        return entry;
+    uintptr_t new = new_block();
+    if (new && __atomic_compare_exchange_n(at, &entry, new + PRIVATE, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        entry = new + PRIVATE;
+        if (race_alone)
+            widen(addr & ~(uintptr_t)(RACE_PAGE - 1), RACE_PAGE);
+    }
+    return entry;
+}
+
+static void page_of(size_t number, int owner, struct race_page *p)
+{
+    p->cells = (uint64_t *)(race_node.cells + number * RACE_PAGE_CELLS);
+    p->second = race_node.second / sizeof *p->cells;
+    p->state = (struct race_state *)(race_node.pages + number * RACE_LINE);
+    p->owner = owner;
+    p->is_private = 0;
+}
+
+void race_page_at(int pe, int segment, uint64_t offset, struct race_page *p)
+{
+    page_of(race_node_page(pe, segment, offset), pe, p);
+}
+
+int race_page_here(uintptr_t addr, int make, struct race_page *p)
+{
+    uint64_t offset;
+    int segment = race_node_find(addr, &offset);
+    if (segment >= 0) {
+        race_page_at(race_node.me, segment, offset, p);
+        return 1;
+    }
+    uintptr_t entry = entry_of(addr, make);
+    if (entry <= NO_CELLS)
+        return 0;
+    if (!(entry & PRIVATE)) {
+        size_t number = (entry - (uintptr_t)race_node.cells) / RACE_PAGE_CELLS;
+        page_of(number, (int)(number / race_node.pe_pages), p);
+        return 1;
+    }
+    char *block = (char *)(entry - PRIVATE);
+    *p = (struct race_page){.cells = (uint64_t *)block,
+                            .second = RACE_PAGE_CELLS / sizeof(uint64_t),
+                            .state = (struct race_state *)(block + (size_t)2 * RACE_PAGE_CELLS),
+                            .owner = race_node.me,
+                            .is_private = 1};
+    return 1;
+}
+
+/* ---- holding ---------------------------------------------------------------------------------------------------------- */
+
+static void nap(int *tries)
+{
+    enum { SPINS = 200 };
+    if (++*tries > SPINS)
+        sched_yield();
+}
+
+/* The owner holds no page without its lock, unless it begins to after what was stored before this. */
+static void wait_for_owner(int pe)
+{
+    struct race_holder *h = (struct race_holder *)race_node.holders + pe;
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); /* M */
+    for (int tries = 0; __atomic_load_n(&h->in, __ATOMIC_ACQUIRE);) /* A2 */
+        nap(&tries);
+}
+
+void race_page_crowd(void)
+{
+    static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; /* a thread that comes later waits for the end of it */
+    pthread_mutex_lock(&changing);
+    if (race_alone) {
+        __atomic_store_n(&race_alone, 0, __ATOMIC_RELAXED);
+        if (race_own_holder)
+            wait_for_owner(race_node.me);
+        race_ranges.others = (struct race_range){.lo = 0, .bytes = UINTPTR_MAX};
+    }
+    pthread_mutex_unlock(&changing);
+}
+
+enum race_hold race_page_hold(struct race_thread *u, const struct race_page *p)
+{
+    struct race_state *s = p->state;
+    int tries = 0;
+    if (u->busy)
+        return RACE_NOT_HELD;
+    if (p->owner == race_node.me && race_alone) {
+        if (race_page_enter(s))
+            return RACE_OWN;
+        if (race_own_holder && __atomic_load_n(&race_own_holder->in, __ATOMIC_RELAXED))
+            return RACE_NOT_HELD;
+    }
+    u->busy = 1;
+    while (__atomic_exchange_n(&s->lock, 1, __ATOMIC_ACQUIRE)) /* A1 */
+        nap(&tries);
+    if (p->owner != race_node.me && race_own_holder && !s->shared) {
+        __atomic_store_n(&s->shared, 1, __ATOMIC_RELAXED);
+        wait_for_owner(p->owner);
+    }
+    return RACE_LOCKED;
+}
