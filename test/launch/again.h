@@ -66,6 +66,10 @@ static int again_collectives(int me, int n, long key, long *heap)
     for (int i = 0; i < n; i++)
         AGAIN_IS(all[i] == key + i);
     AGAIN_IS(*sums == n * key + (long)n * (n - 1) / 2);
+    shmemx_req_t later;
+    shmemx_long_sum_reduce_nb(SHMEM_TEAM_WORLD, sums + 2, heap, 1, &later);
+    shmemx_req_wait(&later);
+    AGAIN_IS(sums[2] == *sums);
     shmem_team_t half;
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (n + 1) / 2, NULL, 0, &half);
     AGAIN_IS((half != SHMEM_TEAM_INVALID) == (me % 2 == 0));

@@ -46,7 +46,6 @@ struct call {
     char *dest, *source;
     size_t counts[PES], at[PES], back[PES], back_at[PES];
     shmemx_req_t req;
-    uint64_t *word; /* of a barrier: what the member before stores */
     int done;
 };
 
@@ -146,7 +145,7 @@ static void begin(struct call *c)
     switch (c->kind) {
     case SYNC: shmemx_sync_nb(t, r); break;
     case BARRIER:
-        shmem_uint64_put_nbi(c->word, s, 1, shmem_team_translate_pe(t, (me + 1) % n, SHMEM_TEAM_WORLD));
+        shmem_uint64_put_nbi(d, s, c->n, shmem_team_translate_pe(t, (me + 1) % n, SHMEM_TEAM_WORLD));
         shmemx_barrier_nb(t, r);
         break;
     case BROADCAST:
@@ -301,7 +300,6 @@ static long wrong(const struct call *c)
     size_t at = 0;
     switch (c->kind) {
     case SYNC: return -1;
-    case BARRIER: return *c->word == element(c, (me + n - 1) % n, 0) ? -1 : 0;
     case COLLECT:
         for (int pe = 0; pe < n; pe++)
             for (size_t i = 0; i < count_of(c, pe, n); i++, at++)
@@ -338,6 +336,7 @@ static long wrong(const struct call *c)
     for (size_t i = 0; i < c->n; i++) {
         int same;
         switch (c->kind) {
+        case BARRIER: same = d[i] == element(c, (me + n - 1) % n, i); break; /* what the member before has put */
         case BROADCAST: same = d[i] == element(c, c->root, i); break;
         case FLOATS: same = ((const double *)d)[i] == tree(c, n - p, 0, p, i); break;
         case SCAN: same = d[i] == fold(c, 0, me + 1, i); break;
