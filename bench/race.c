@@ -183,11 +183,11 @@ static void sort(void)
 /* ---- transfers: of words, of blocks, and with signals ---------------------------------------------------------------------- */
 
 static uint64_t signal_word;
+static volatile long sum;
 
 static void words(void)
 {
     long *t = shmem_calloc(1024, sizeof *t);
-    volatile long sum = 0;
     int pe = (me + 1) % pes;
     for (int i = 0; i < UPDATES; i++) {
         shmem_long_p(&t[i % 1024], i, pe);
@@ -251,7 +251,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    static long kb, sum;
+    static long kb, all;
     struct timespec from, to;
     int provided;
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
@@ -266,9 +266,9 @@ int main(int argc, char **argv)
             clock_gettime(CLOCK_MONOTONIC, &to);
             kb = pss_kb();
             shmem_barrier_all();
-            shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &kb, 1);
+            shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &all, &kb, 1);
             if (me == 0)
-                printf("%.3f %.1f\n", (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) * 1e-6, (double)sum / 1024);
+                printf("%.3f %.1f\n", (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) * 1e-6, (double)all / 1024);
         }
     shmem_finalize();
     return 0;
