@@ -7,6 +7,7 @@ enum { LANES = 4 };
 typedef uint32_t lanes __attribute__((vector_size(LANES * sizeof(uint32_t))));
 
 struct race_dimensions race_dim;
+uint32_t race_pe_fenced[RACE_ROWS][RACE_PES];
 
 void race_clock_dimensions(unsigned pes)
 {
@@ -15,7 +16,7 @@ void race_clock_dimensions(unsigned pes)
     while (1u << race_dim.bits < pes)
         race_dim.bits++;
     race_dim.actor_bits = RACE_ROW_BITS + race_dim.bits;
-    race_dim.row = ((size_t)(3 + pes) * pes + LANES - 1) / LANES * LANES;
+    race_dim.row = ((size_t)(4 + pes) * pes + LANES - 1) / LANES * LANES;
     race_dim.bytes = (sizeof(struct race_clock) + RACE_ROWS * race_dim.row * sizeof(uint32_t) + 63) & ~(size_t)63;
 }
 

@@ -1,5 +1,5 @@
 /*
- * clock.h - the vector clocks of race.h: T, Q, F and D in rows, and the single operations that are known to be delivered.
+ * clock.h - the vector clocks of race.h: T, Q, F, L and D in rows, and the single operations that are known to be delivered.
  *
  * Actors and streams have numbers of the form k << bits | PE: row k of a clock has the entries of the k-th thread and the k-th context of
  * every PE. Only rows that are in use are read and written, so a clock is as short as the program's threads and contexts are few.
@@ -24,6 +24,8 @@ struct race_clock {
 };
 
 /* Dimensions, set once at init. */
+enum { RACE_PES = 128, RACE_REQUESTS = RACE_ROWS - 1 /* the stream of requests, see pending.h: no context has it */ };
+
 extern RACE_HIDDEN struct race_dimensions {
     unsigned pes, bits;
     unsigned actor_bits;
@@ -89,9 +91,23 @@ static inline uint32_t *race_f(const struct race_clock *c, unsigned stream)
     return race_clock_row(c, stream) + (size_t)2 * race_dim.pes + race_pe_of(stream);
 }
 
+static inline uint32_t *race_l(const struct race_clock *c, unsigned stream)
+{
+    return race_clock_row(c, stream) + (size_t)3 * race_dim.pes + race_pe_of(stream);
+}
+
 static inline uint32_t *race_d(const struct race_clock *c, unsigned stream)
 {
-    return race_clock_row(c, stream) + (size_t)(3 + race_pe_of(stream)) * race_dim.pes;
+    return race_clock_row(c, stream) + (size_t)(4 + race_pe_of(stream)) * race_dim.pes;
+}
+
+/* Up to which epoch a stream of this PE was fenced for one PE, shmemx_pe_fence; F is for all PEs. By row and PE. */
+extern RACE_HIDDEN uint32_t race_pe_fenced[RACE_ROWS][RACE_PES];
+
+static inline uint32_t race_clock_fenced(const struct race_clock *c, unsigned stream, unsigned pe)
+{
+    uint32_t all = *race_f(c, stream), one = race_pe_fenced[stream >> race_dim.bits][pe];
+    return all > one ? all : one;
 }
 
 #endif

@@ -2,13 +2,14 @@
 #include "race/node.h"
 
 #define SHMEM_NO_GENERICS
-#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <pshmem.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "race/clock.h"
@@ -56,8 +57,8 @@ int race_node_find(uintptr_t addr, uint64_t *offset)
 
 static void fail(const char *what)
 {
-    fprintf(stderr, "fulmar race: PE %d: %s: %s; a program compiled with --race runs on one host, whose PEs can open each other's memory\n",
-            race_node.me, what, strerror(errno));
+    fprintf(stderr, "fulmar race: PE %d: %s; a program compiled with --race runs on one host, whose PEs can open each other's memory\n",
+            race_node.me, what);
     pshmem_global_exit(1);
 }
 
@@ -90,10 +91,17 @@ void race_node_up(void)
     dl_iterate_phdr(find_statics, NULL);
     struct where {
         long pid, fd;
+        uint64_t job; /* a random number, which is in the file, too: another host may have this process id and descriptor */
     } *where = pshmem_malloc(sizeof *where);
     if (!where)
         fail("no symmetric memory");
     find_heap((uintptr_t)where);
+    if (n->pes > RACE_PES) {
+        if (n->me == 0)
+            fprintf(stderr, "fulmar race: %d PEs: a program compiled with --race runs with at most %d\n", n->pes, RACE_PES);
+        pshmem_barrier_all();
+        pshmem_global_exit(1);
+    }
     race_clock_dimensions((unsigned)n->pes);
     size_t bytes = layout();
     int fd = -1;
@@ -101,7 +109,10 @@ void race_node_up(void)
         fd = memfd_create("fulmar-race", MFD_CLOEXEC);
         if (fd < 0 || ftruncate(fd, (off_t)bytes) != 0)
             fail("memfd_create");
-        *where = (struct where){getpid(), fd};
+        *where = (struct where){getpid(), fd, 0};
+        if (getrandom(&where->job, sizeof where->job, 0) != sizeof where->job ||
+            pwrite(fd, &where->job, sizeof where->job, offsetof(struct race_shared, job)) < 0)
+            fail("getrandom");
     }
     pshmem_barrier_all();
     if (n->me != 0) {
@@ -110,8 +121,9 @@ void race_node_up(void)
         pshmem_getmem(&of, where, sizeof of, 0);
         snprintf(path, sizeof path, "/proc/%ld/fd/%ld", of.pid, of.fd);
         fd = open(path, O_RDWR | O_CLOEXEC);
-        if (fd < 0)
-            fail(path);
+        uint64_t job = 0;
+        if (fd < 0 || pread(fd, &job, sizeof job, offsetof(struct race_shared, job)) < 0 || job != of.job)
+            fail("cannot open the memory of PE 0, or it is on another host");
     }
     char *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (map == MAP_FAILED)

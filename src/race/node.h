@@ -34,6 +34,7 @@ struct race_ring {
 };
 
 struct race_shared {
+    uint64_t job; /* at random */
     uint32_t rows, races, leaving, unbiased;
     uint64_t seen[RACE_SEEN];
     uint64_t module_key[RACE_MODULES];

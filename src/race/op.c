@@ -92,7 +92,8 @@ void race_op_give(const struct race_op *op, const void *at, size_t bytes, int si
 {
     if (!op->u)
         return;
-    struct race_also also = {op->s->id, (unsigned)op->pe, *race_f(op->u->clock, op->s->id), single ? op->epoch : 0};
+    struct race_also also = {op->s->id, (unsigned)op->pe, race_clock_fenced(op->u->clock, op->s->id, (unsigned)op->pe),
+                               single ? op->epoch : 0};
     if (bytes > FLAGS)
         race_sync_give(op->u, long_puts(race_node.me, op->pe), &also);
     else

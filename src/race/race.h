@@ -21,10 +21,12 @@
  *     T[actor]             up to which epoch it is after the actor's accesses
  *     Q[stream]            up to which epoch it is after a quiet of the stream: everything is complete
  *     F[stream]            up to which epoch it is after a fence of the stream
+ *     L[stream]            up to which epoch what fetches, and local buffers, are complete: shmemx_flush
  *     D[stream][PE]        up to which epoch the stream's operations to this PE were delivered before something that it has seen
  *     exact                single operations that it knows to be delivered: data that a signal announced
  * An old access O at PE b is ordered before a new one X by u if T_u[O.actor] >= O.epoch and, where O is pending,
  *     Q_u[O.stream] >= O.stream_epoch, or
+ *     O fetches or is a local buffer, and L_u[O.stream] >= O.stream_epoch, or
  *     O is of a kind that fences order, and D_u[O.stream][b] >= O.stream_epoch, or O is in exact_u, or
  *     X is a put or an atomic of the same stream, O is of a kind that fences order, and F_u[O.stream] >= O.stream_epoch.
  *

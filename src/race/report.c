@@ -83,6 +83,7 @@ void race_report_up(void)
 struct side {
     int pe;
     unsigned thread, kind;
+    int request; /* pending until a request is complete */
     const char *routine; /* NULL: a load or store */
     char name[LINE];     /* of the routine, or what the access is */
     char function[LINE], source[LINE];
@@ -95,6 +96,7 @@ static void describe(uint64_t bits, struct side *s)
     s->pe = (int)race_pe_of(RACE_ACTOR_OF(bits));
     s->thread = RACE_ACTOR_OF(bits) >> race_dim.bits;
     s->kind = RACE_KIND_OF(bits);
+    s->request = RACE_STREAM_OF(bits) && (RACE_STREAM_OF(bits) - 1) >> race_dim.bits == RACE_REQUESTS;
     race_place_read(RACE_PLACE_OF(bits), &s->routine, &module, &offset);
     snprintf(s->name, sizeof s->name, "%s", s->routine ? s->routine : s->kind == RACE_LOAD ? "load" : "store");
     race_source_of(module, offset, s->function, s->source, LINE);
@@ -104,10 +106,11 @@ static const char *does(const struct side *s)
 {
     int nonblocking = s->kind == RACE_SOURCE || s->kind == RACE_DEST;
     if (race_kind_writes(s->kind))
-        return nonblocking                                        ? "writes it until the quiet"
+        return s->request                                         ? "writes it until the request is complete"
+               : nonblocking                                      ? "writes it until the quiet"
                : s->kind == RACE_AMO || s->kind == RACE_AMO_FETCH ? "updates"
                                                                   : "writes";
-    return nonblocking ? "reads it until the quiet" : "reads";
+    return s->request ? "reads it until the request is complete" : nonblocking ? "reads it until the quiet" : "reads";
 }
 
 static const char *mend(const struct side *x, const struct side *o, enum race_missing what, int same_stream)
@@ -116,6 +119,8 @@ static const char *mend(const struct side *x, const struct side *o, enum race_mi
         return "nothing orders the two threads: a barrier of the threads, a join or a lock between the accesses";
     if (what == RACE_NO_ORDER)
         return "nothing orders the two PEs: a barrier between the accesses, or a wait for a signal that the other PE sends after its access";
+    if (o->request)
+        return "the request may not be complete: a wait for it, or a test that succeeds, before the other access or what announces it";
     if (o->kind == RACE_SOURCE || o->kind == RACE_DEST || o->kind == RACE_GET_NBI || o->kind == RACE_AMO_NBI ||
         o->kind == RACE_AMO_NBI_READ)
         return "the nonblocking call may not be complete: a shmem_quiet of its context after it, before the other access or what announces it";

@@ -27,6 +27,13 @@ static int fence_orders(unsigned kind)
     return kind == RACE_PUT || kind == RACE_AMO;
 }
 
+/* Complete after a flush: what fetches, and local buffers. */
+static int flush_completes(unsigned kind)
+{
+    const unsigned those = 1u << RACE_SOURCE | 1u << RACE_DEST | 1u << RACE_GET_NBI | 1u << RACE_AMO_NBI | 1u << RACE_AMO_NBI_READ;
+    return those >> kind & 1;
+}
+
 /* What is missing between the recorded access and the new one at this address of the owner? */
 static enum race_missing missing(const struct race_access *a, uint64_t bits, uint64_t when, int owner)
 {
@@ -36,6 +43,8 @@ static enum race_missing missing(const struct race_access *a, uint64_t bits, uin
         return RACE_NO_ORDER;
     uint32_t epoch = (uint32_t)(when >> 32);
     if (!stream-- || *race_q(u->clock, stream) >= epoch)
+        return RACE_NOTHING;
+    if (flush_completes(kind) && *race_l(u->clock, stream) >= epoch)
         return RACE_NOTHING;
     if (kind == RACE_SOURCE) { /* delivered anywhere: it was read */
         const uint32_t *d = race_d(u->clock, stream);
@@ -48,7 +57,8 @@ static enum race_missing missing(const struct race_access *a, uint64_t bits, uin
         if (race_d(u->clock, stream)[owner] >= epoch || race_clock_has(u->clock, stream, epoch))
             return RACE_NOTHING;
         unsigned later = RACE_KIND_OF(a->bits);
-        if (RACE_STREAM_OF(a->bits) == stream + 1 && fence_orders(later) && *race_f(u->clock, stream) >= epoch)
+        if (RACE_STREAM_OF(a->bits) == stream + 1 && fence_orders(later) &&
+            race_clock_fenced(u->clock, stream, (unsigned)owner) >= epoch)
             return RACE_NOTHING;
     }
     return RACE_NO_COMPLETION;
@@ -341,6 +351,25 @@ int race_shadow_put_by(uintptr_t addr, int pe)
             return 1;
     }
     return 0;
+}
+
+void race_shadow_end(struct race_thread *u, uintptr_t addr, size_t bytes, unsigned stream, uint32_t epoch)
+{
+    struct race_page p;
+    for (uintptr_t end = addr + bytes, to; addr < end; addr = to) {
+        to = page_end(addr, end);
+        enum race_hold how = race_page_here(addr, 0, &p) ? race_page_hold(u, &p) : RACE_NOT_HELD;
+        for (uintptr_t at = addr; how != RACE_NOT_HELD && at < to; at = granule_end(at, to)) {
+            uint64_t cell[RACE_CELLS], was[RACE_CELLS], bits, when, *pair = first_pair(&p, at);
+            read_cells(&p, pair, (int)p.state->wide, was);
+            memcpy(cell, was, sizeof cell);
+            for (int i = 0; i < RACE_CELLS; i++)
+                if (was[i] && race_cell_read(was[i], &bits, &when) && RACE_STREAM_OF(bits) == stream + 1 && when >> 32 == epoch)
+                    cell[i] = 0;
+            write_cells(&p, pair, cell, was);
+        }
+        race_page_done(u, p.state, how);
+    }
 }
 
 void race_shadow_forget(struct race_thread *u, uintptr_t addr, size_t bytes)

@@ -16,6 +16,8 @@ void race_shadow_first(struct race_thread *u, enum race_kind kind, uintptr_t add
 void race_shadow_complete(struct race_thread *u, uintptr_t addr, size_t bytes);
 /* Is one of the cells of this word a put of the PE? */
 int race_shadow_put_by(uintptr_t addr, int pe);
+/* The pending accesses of this stream and epoch are over. */
+void race_shadow_end(struct race_thread *u, uintptr_t addr, size_t bytes, unsigned stream, uint32_t epoch);
 /* Private memory that is given back. */
 void race_shadow_forget(struct race_thread *u, uintptr_t addr, size_t bytes);
 

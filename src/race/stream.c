@@ -9,7 +9,8 @@
 #include "race/sync.h"
 
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
-static struct race_stream stream[RACE_ROWS];
+enum { CONTEXTS = RACE_REQUESTS };
+static struct race_stream stream[CONTEXTS];
 
 /* 0: SHMEM_TEAM_WORLD's. */
 static unsigned domain_of(shmem_team_t team)
@@ -38,7 +39,7 @@ void race_stream_create(shmem_ctx_t ctx, shmem_team_t team)
 {
     unsigned domain = domain_of(team), k = 1;
     pthread_mutex_lock(&changing);
-    while (k < RACE_ROWS - 1 && stream[k].used)
+    while (k < CONTEXTS - 1 && stream[k].used)
         k++;
     take(k, ctx, team, domain);
     pthread_mutex_unlock(&changing);
@@ -48,10 +49,10 @@ struct race_stream *race_stream_of(shmem_ctx_t ctx)
 {
     if (ctx == SHMEM_CTX_DEFAULT)
         return &stream[0];
-    for (unsigned k = 1; k < RACE_ROWS; k++)
+    for (unsigned k = 1; k < CONTEXTS; k++)
         if (stream[k].used && stream[k].ctx == ctx)
             return &stream[k];
-    return stream[RACE_ROWS - 1].used ? &stream[RACE_ROWS - 1] : &stream[0];
+    return stream[CONTEXTS - 1].used ? &stream[CONTEXTS - 1] : &stream[0];
 }
 
 void race_stream_destroy(struct race_thread *u, shmem_ctx_t ctx)
@@ -73,6 +74,26 @@ void race_stream_fence(struct race_thread *u, struct race_stream *s)
 void race_stream_quiet(struct race_thread *u, struct race_stream *s)
 {
     *race_f(u->clock, s->id) = *race_q(u->clock, s->id) = __atomic_fetch_add(&s->epoch, 1, __ATOMIC_RELAXED);
+}
+
+uint32_t race_stream_mark(struct race_stream *s)
+{
+    return __atomic_fetch_add(&s->epoch, 1, __ATOMIC_RELAXED);
+}
+
+static void raise_to(uint32_t *word, uint32_t value)
+{
+    *word = *word < value ? value : *word;
+}
+
+void race_stream_complete(struct race_thread *u, unsigned id, uint32_t epoch, int pe)
+{
+    raise_to(race_l(u->clock, id), epoch);
+    if (pe < 0) {
+        raise_to(race_f(u->clock, id), epoch);
+        raise_to(race_q(u->clock, id), epoch);
+    } else
+        race_clock_deliver(u->clock, id, (unsigned)pe, epoch);
 }
 
 /* ---- groups --------------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 
 #define SHMEM_NO_GENERICS
 #include <pshmem.h>
+#include <shmemx.h>
 
 #include "race/race.h"
 
@@ -25,6 +26,11 @@ struct race_stream *race_stream_of(shmem_ctx_t ctx);
 /* Everything issued on it until now is complete, or delivered in order, for what the thread does later. */
 void race_stream_quiet(struct race_thread *u, struct race_stream *s);
 void race_stream_fence(struct race_thread *u, struct race_stream *s);
+
+/* In parts: what was issued until the mark is complete for what the thread does later; at one PE (pe >= 0) or all. What fetches, and local
+ * buffers, count as complete for all PEs in each case, since their cells do not say which PE it is. */
+uint32_t race_stream_mark(struct race_stream *s);
+void race_stream_complete(struct race_thread *u, unsigned id, uint32_t epoch, int pe);
 
 struct race_group {
     uint64_t id;

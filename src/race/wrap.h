@@ -13,6 +13,12 @@
     RACE_API R NAME PARAMS;                                                                                          \
     R NAME PARAMS
 
+/* The next definition of the routine: of routines of libfulmar without a pshmem_ name, which it does not call itself. */
+#define RACE_NEXT(R, NAME, PARAMS)                                                                                   \
+    static R(*next) PARAMS;                                                                                          \
+    if (!next)                                                                                                       \
+        next = (R(*) PARAMS)dlsym(RTLD_NEXT, #NAME);
+
 #define RACE_OP(C, PE) struct race_op op __attribute__((unused)) = race_op_begin(__func__, RACE_CALLER, C, PE)
 
 #define RACE_BOTH(R, PLAIN, CTX, PARAMS, BODY)                                                                       \

@@ -13,16 +13,30 @@ struct buffers {
     size_t dest_bytes, source_bytes;
 };
 
+/* Distances of elements, in bytes; 0: one range. */
+struct steps {
+    size_t dest, source, element;
+};
+
+static void range(const struct race_op *op, enum race_kind kind, const char *at, size_t bytes, size_t step, size_t element)
+{
+    if (!at)
+        return;
+    if (step <= element)
+        race_op_collective(op, kind, at, bytes);
+    else
+        for (size_t i = 0; i < bytes; i += element, at += step)
+            race_op_collective(op, kind, at, element);
+}
+
 /* The clock is given first, so that the buffers are accessed in an epoch that the others do not know yet. */
-static struct race_group *enter(struct race_op *op, struct race_group *g, const struct buffers *b)
+static struct race_group *enter(struct race_op *op, struct race_group *g, const struct buffers *b, const struct steps *step)
 {
     if (!op->u || !g)
         return NULL;
     race_group_give(op->u, g);
-    if (b->source)
-        race_op_collective(op, RACE_COLL_READ, b->source, b->source_bytes);
-    if (b->dest)
-        race_op_collective(op, RACE_COLL_WRITE, b->dest, b->dest_bytes);
+    range(op, RACE_COLL_READ, b->source, b->source_bytes, step->source, step->element);
+    range(op, RACE_COLL_WRITE, b->dest, b->dest_bytes, step->dest, step->element);
     return g;
 }
 
@@ -34,12 +48,14 @@ static int rank_in(const struct race_group *g)
     return -1;
 }
 
-#define COLLECTIVE(GROUP, ROOT, BUFFERS, CALL)                                                                       \
+#define COLLECTIVE(GROUP, ROOT, BUFFERS, CALL) COLLECTIVE_AT(GROUP, ROOT, BUFFERS, ({0, 0, 0}), CALL)
+#define COLLECTIVE_AT(GROUP, ROOT, BUFFERS, STEPS, CALL)                                                                       \
     RACE_OP(SHMEM_CTX_DEFAULT, 0);                                                                                   \
     struct race_group *g = op.u ? GROUP : NULL;                                                                      \
     if (g) {                                                                                                         \
         const struct buffers b = SHMEM_UNWRAP BUFFERS;                                                               \
-        g = enter(&op, g, &b);                                                                                       \
+        const struct steps step = SHMEM_UNWRAP STEPS;                                                                \
+        g = enter(&op, g, &b, &step);                                                                                 \
     }                                                                                                                \
     CALL;                                                                                                            \
     if (g)                                                                                                           \
@@ -60,10 +76,11 @@ static int rank_in(const struct race_group *g)
 #define DO_fcollect(F, T, E) TEAM_CALL(-1, ({dest, source, N * BYTES(E), BYTES(E)}), F(team, dest, source, nelems))
 #define DO_alltoall(F, T, E)                                                                                         \
     TEAM_CALL(-1, ({dest, source, N * BYTES(E), N * BYTES(E)}), F(team, dest, source, nelems))
-#define SPREAD(E, STRIDE) (N * nelems > 0 ? ((N * nelems - 1) * (size_t)(STRIDE) + 1) * (E) : 0)
+#define SPREAD(E) {dest, source, N * BYTES(E), N * BYTES(E)}
+#define STEPS(E) {(size_t)dst * (E), (size_t)sst * (E), E}
 #define DO_alltoalls(F, T, E)                                                                                        \
-    TEAM_CALL(-1, ({dst == 1 ? dest : NULL, sst == 1 ? source : NULL, SPREAD(E, dst), SPREAD(E, sst)}),              \
-              F(team, dest, source, dst, sst, nelems))
+    COLLECTIVE_AT(TEAM, -1, (SPREAD(E)), (STEPS(E)), int error = F(team, dest, source, dst, sst, nelems))            \
+    return error;
 #define REDUCE(F, E, COUNT)                                                                                          \
     TEAM_CALL(-1, ({dest, source == dest ? NULL : source, (COUNT) * (E), (COUNT) * (E)}), F(team, dest, source, COUNT))
 #define DO_and_reduce(F, T, E) REDUCE(F, E, nreduce)
@@ -138,7 +155,7 @@ RACE_WRAP(int, shmem_alltoallsmem,
                                                           ptrdiff_t sst, size_t nelems, int PE_start,                          \
                                                           int logPE_stride, int PE_size, long *pSync))                         \
     {                                                                                                                          \
-        COLLECTIVE(SET, -1, ({NULL, NULL, 0, 0}),                                                                              \
+        COLLECTIVE_AT(SET, -1, (SPREAD(Z / 8)), (STEPS(Z / 8)),                                                                            \
                    pshmem_alltoalls##Z(dest, source, dst, sst, nelems, PE_start, logPE_stride, PE_size, pSync))                \
     }
 OLD_SIZED(32) OLD_SIZED(64)

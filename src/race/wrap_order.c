@@ -40,21 +40,6 @@ RACE_WRAP(void, shmem_quiet, (void))
     quiet(&op);
 }
 
-/* A quiet of some PEs counts as one of all. */
-RACE_WRAP(void, shmem_pe_quiet, (const int *target_pes, size_t npes))
-{
-    RACE_OP(SHMEM_CTX_DEFAULT, 0);
-    pshmem_pe_quiet(target_pes, npes);
-    quiet(&op);
-}
-
-RACE_WRAP(void, shmem_ctx_pe_quiet, (shmem_ctx_t ctx, const int *target_pes, size_t npes))
-{
-    RACE_OP(ctx, 0);
-    pshmem_ctx_pe_quiet(ctx, target_pes, npes);
-    quiet(&op);
-}
-
 /* ---- barriers ------------------------------------------------------------------------------------------------------------ */
 
 /* A barrier completes what was issued before: the quiet is part of what the others learn. */
@@ -174,6 +159,37 @@ RACE_WRAP(int, shmem_team_split_2d,
         race_group_split(parent_team, *xaxis_team, race_sync_key(8, (uint64_t)(me / width), 0));
         race_group_split(parent_team, *yaxis_team, race_sync_key(9, (uint64_t)(me % width), 0));
     }
+    return error;
+}
+
+RACE_WRAP(int, shmemx_team_split_list,
+          (shmem_team_t parent_team, const int *pes, int n_pes, const shmem_team_config_t *config, long config_mask,
+           shmem_team_t *new_team))
+{
+    int error = pshmemx_team_split_list(parent_team, pes, n_pes, config, config_mask, new_team);
+    if (race_self() && parent_team != SHMEM_TEAM_INVALID) {
+        uint64_t list = 0;
+        for (int i = 0; i < n_pes; i++)
+            list = race_sync_key(list, (uint64_t)pes[i], 10);
+        race_group_split(parent_team, *new_team, list);
+    }
+    return error;
+}
+
+RACE_WRAP(int, shmemx_team_split_color,
+          (shmem_team_t parent_team, int color, int key, const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team))
+{
+    int error = pshmemx_team_split_color(parent_team, color, key, config, config_mask, new_team);
+    if (race_self() && parent_team != SHMEM_TEAM_INVALID)
+        race_group_split(parent_team, *new_team, race_sync_key((uint64_t)color, 0, 11));
+    return error;
+}
+
+RACE_WRAP(int, shmemx_team_dup, (shmem_team_t team, shmem_team_t *new_team))
+{
+    int error = pshmemx_team_dup(team, new_team);
+    if (race_self() && team != SHMEM_TEAM_INVALID)
+        race_group_split(team, *new_team, 12);
     return error;
 }
 

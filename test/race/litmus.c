@@ -10,13 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "litmus.h"
+
 static int x, y;
 static long n;
 static double d;
 static uint64_t flag, other;
 static long lock;
 static int sums[4], parts[4];
-static int me, mended;
+int me, mended;
 static volatile int sink;
 
 static void read_x(void)
@@ -409,10 +411,7 @@ static void o14_heap(void)
     shmem_free(a);
 }
 
-static const struct {
-    const char *name, *rule;
-    void (*run)(void);
-} cases[] = {
+static const struct litmus cases[] = {
     {"c1", "C1", c1},
     {"c2", "C2", c2},
     {"c2_type_d", "C2", c2_type_d},
@@ -442,22 +441,30 @@ static const struct {
     {"o12", "O12", o12},
     {"o13", "O13", o13},
     {"o14_heap", "O14", o14_heap},
+    {NULL, NULL, NULL},
 };
+
+static int run(const struct litmus *list, const char *name)
+{
+    for (; list->name; list++) {
+        if (!name)
+            printf("%s %s\n", list->name, list->rule);
+        else if (strcmp(name, list->name) == 0)
+            list->run();
+    }
+    return 0;
+}
 
 int main(int argc, char **argv)
 {
-    enum { CASES = sizeof cases / sizeof *cases };
-    for (int i = 0; i < CASES && argc < 3; i++)
-        printf("%s %s\n", cases[i].name, cases[i].rule);
     if (argc < 3)
-        return 0;
+        return run(cases, NULL) + run(litmus_more, NULL);
     int provided;
     mended = strcmp(argv[2], "mended") == 0;
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     me = shmem_my_pe();
-    for (int i = 0; i < CASES; i++)
-        if (strcmp(argv[1], cases[i].name) == 0)
-            cases[i].run();
+    run(cases, argv[1]);
+    run(litmus_more, argv[1]);
     shmem_barrier_all();
     shmem_finalize();
     return 0;

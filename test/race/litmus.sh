@@ -12,7 +12,7 @@ fi
 # ---- the rules ----------------------------------------------------------------------------------------------------------
 
 build() { # PROGRAM COMPILER
-    OSHCC_CC=$2 $OSHCC --race -O1 -o "$1" "$top_srcdir/test/race/litmus.c" >"$dir/build" 2>&1
+    OSHCC_CC=$2 $OSHCC --race -O1 -o "$1" "$top_srcdir/test/race/litmus.c" "$top_srcdir/test/race/litmus_more.c" >"$dir/build" 2>&1
 }
 
 # The object that its name says races, and a report ends the program with status 66.
@@ -21,10 +21,11 @@ reported() { # CASE STATUS OUTPUT
     *_private) object='private memory' ;;
     *_heap) object='byte 12 of 256 from shmem_malloc at litmus.c:[0-9]*' ;;
     *_d) object=d ;;
+    *_spread) object='spread + 8' ;;
     *) object=x ;;
     esac
     [ "$2" -eq 66 ] && grep -q "^fulmar race: $object of PE [0-9], [48] bytes\$" "$3" &&
-        grep -q ' in [a-z0-9_]* at litmus.c:[0-9]' "$3" && grep -q '^    missing: ' "$3"
+        grep -q ' in [a-z0-9_]* at litmus[a-z_]*.c:[0-9]' "$3" && grep -q '^    missing: ' "$3"
 }
 
 cases() { # PROGRAM WHAT
@@ -115,7 +116,8 @@ for option in --static-shmem --sycl --cuda; do
     ok $? "oshcc --race $option is refused" "$dir/out"
 done
 
-$OSHCC --race -c -o "$dir/litmus.o" "$top_srcdir/test/race/litmus.c" && $OSHCC --race -o "$dir/linked" "$dir/litmus.o" >"$dir/out" 2>&1 &&
+$OSHCC --race -c -o "$dir/litmus.o" "$top_srcdir/test/race/litmus.c" && $OSHCC --race -c -o "$dir/more.o" "$top_srcdir/test/race/litmus_more.c" &&
+    $OSHCC --race -o "$dir/linked" "$dir/litmus.o" "$dir/more.o" >"$dir/out" 2>&1 &&
     timeout -k 5 60 $OSHRUN -n 3 "$dir/linked" o4 racy >>"$dir/out" 2>&1
 reported o4 $? "$dir/out"
 ok $? "compiled and linked by two commands" "$dir/out"
