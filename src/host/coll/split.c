@@ -62,6 +62,7 @@ struct offer {
     uint64_t clock;
     uint64_t generation;
     int32_t ok;
+    int32_t threads; /* a member's threads may split teams at the same time */
 };
 _Static_assert(SHI_SLOT_WORLD == 0, "the world's slot begins a sync area");
 _Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "a split needs one merge");
@@ -88,6 +89,7 @@ static void merge_offers(void *to, const void *from)
     all->clock = o->clock > all->clock ? o->clock : all->clock;
     all->generation = o->generation > all->generation ? o->generation : all->generation;
     all->ok &= o->ok;
+    all->threads |= o->threads;
 }
 
 /* Merge the members' records. 0, or -EINVAL when one of them is not ok. */
@@ -141,12 +143,13 @@ static void give_back(int index)
 }
 
 /* Agree on slots that are free on every member, and take them; *all has a clock above every member's, and a generation. 0
- * or -errno, the same on all. Only with several threads can a slot be gone between offer and claim: then all try again. They
- * also do when no slot is free, as members of this node may have destroyed a team after this PE made its offer. */
+ * or -errno, the same on all. Only where some member may have several
+ * threads can a slot be gone between offer and claim: then all try again. They also do when no slot is free, as members of this node may
+ * have destroyed a team after this PE made its offer. */
 static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, struct offer *all)
 {
     for (int full = 0;;) {
-        struct offer mine = {.ok = ok}, again;
+        struct offer mine = {.ok = ok, .threads = shi_world.thread_level == SHMEM_THREAD_MULTIPLE}, again;
         pthread_mutex_lock(&lock);
         free_left_slots(0);
         mine.clock = shi_team_clock();
@@ -162,7 +165,7 @@ static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, str
             return err;
         claim(index, n_slots, ++all->generation, &mine);
         int claimed = mine.ok;
-        if (shi_world.thread_level < SHMEM_THREAD_MULTIPLE)
+        if (!all->threads)
             return 0;
         if (gather(parent, &mine, &again) == 0) {
             all->clock = again.clock;
