@@ -10,6 +10,7 @@
 #include "shmemx_complete.h"
 #include "shmemx_tag.h"
 #include "shmemx_gpc.h"
+#include "shmemx_memory.h"
 #include "shmemx_team.h"
 #include "shmemx_uniqueid.h"
 
@@ -42,24 +43,6 @@ void shmemx_heap_preinit(void);
 int shmemx_heap_preinit_thread(int requested, int *provided);
 void shmemx_heap_create(void *base, size_t bytes, int device_type, int device_index);
 void shmemx_heap_postinit(void);
-
-/*
- * The program's own memory as symmetric memory, beside the heaps and at any time. shmemx_symmetric_add is collective: every PE gives as
- * many bytes, at an address of its own; afterwards its addresses there are symmetric for all routines, until shmemx_symmetric_remove, which
- * is collective, or shmem_finalize. Memory keeps address and contents.
- *   SHMEMX_MEMORY_HOST    private memory in whole pages, as mmap or aligned_alloc give it; no thread uses it during the calls
- *   SHMEMX_MEMORY_DEVICE  memory of this PE's device, for kernels, too. With CUDA that of cuMemAlloc, or of cuMemCreate for a file
- *                         descriptor and from where its mapping begins. Not with shmemx_heap_create
- * Both return 0, or the same negative errno on all PEs after a line of one where it failed; 32 memories at a time.
- *
- * shmemx_local_add names memory of the program on this PE's device that routines called by the host take as a local buffer, which
- * only heaps and the host's memory are otherwise. Not collective; remove takes the address, or NULL for all. 0 or a negative errno.
- */
-enum { SHMEMX_MEMORY_HOST, SHMEMX_MEMORY_DEVICE };
-int shmemx_symmetric_add(void *addr, size_t bytes, int memory);
-int shmemx_symmetric_remove(void *addr);
-int shmemx_local_add(void *addr, size_t bytes);
-int shmemx_local_remove(void *addr);
 
 /* Names that other libraries used for routines of OpenSHMEM 1.6 before it was published. */
 #define SHMEMX_FN_(R, NAME, N, T, PARAMS) R shmemx_##N##NAME PARAMS;

@@ -26,8 +26,10 @@ enum { SHMEMX_TEAM_IDENT, SHMEMX_TEAM_CONGRUENT, SHMEMX_TEAM_SIMILAR, SHMEMX_TEA
  * shmemx_team_split_color: a team of the PEs with the same color, in the order of their keys, and of the parent where keys are equal.
  * shmemx_team_dup: a team of the same PEs with the same configuration, whose collectives and contexts are separate. Collective over the team.
  *
- * The last two communicate with no PE. shmemx_team_translate_pes stores in dest_pes[i] the number in dest_team of PE src_pes[i] of
+ * The others communicate with no PE. shmemx_team_translate_pes stores in dest_pes[i] the number in dest_team of PE src_pes[i] of
  * src_team, or -1; src_pes may be NULL, for PEs 0 to n_pes - 1. It returns -1 for SHMEM_TEAM_INVALID, else 0.
+ * shmemx_team_n_nodes counts the nodes on which the team's PEs are; shmemx_team_node is the number of PE pe's among them, from 0, or -1;
+ * shmemx_team_node_pes stores the team's PEs on that node in pes, ascending, unless it is NULL, and returns how many they are.
  */
 #define SHMEMX_FOR_EACH_TEAM(U)                                                                                      \
     U(int, shmemx_team_split_list,                                                                                   \
@@ -39,7 +41,10 @@ enum { SHMEMX_TEAM_IDENT, SHMEMX_TEAM_CONGRUENT, SHMEMX_TEAM_SIMILAR, SHMEMX_TEA
     U(int, shmemx_team_dup, (shmem_team_t team, shmem_team_t *new_team))                                             \
     U(int, shmemx_team_translate_pes,                                                                                \
       (shmem_team_t src_team, const int *src_pes, int n_pes, shmem_team_t dest_team, int *dest_pes))                 \
-    U(int, shmemx_team_compare, (shmem_team_t a, shmem_team_t b))
+    U(int, shmemx_team_compare, (shmem_team_t a, shmem_team_t b))                                                    \
+    U(int, shmemx_team_n_nodes, (shmem_team_t team))                                                                 \
+    U(int, shmemx_team_node, (shmem_team_t team, int pe))                                                            \
+    U(int, shmemx_team_node_pes, (shmem_team_t team, int node, int *pes))
 
 #define SHMEMX_FN_(R, NAME, PARAMS) R NAME PARAMS; R p##NAME PARAMS;
 SHMEMX_FOR_EACH_TEAM(SHMEMX_FN_)

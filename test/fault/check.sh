@@ -65,6 +65,11 @@ realloc_old_name shrealloc: ptr = 0x[0-9a-f]+\>
 clear_free_lock shmem_clear_lock: lock = 0x[0-9a-f]+ is not held by this PE
 clear_lock_of_other shmem_clear_lock: lock = 0x[0-9a-f]+ is not held by this PE
 free_twice shmem_free: ptr = 0x[0-9a-f]+\>
+space_of_one shmem_putmem: dest = 0x[0-9a-f]+: 8 bytes are not all in a space or in added memory that the PE has, too .pe = 0
+space_of_one_amo shmem_long_atomic_fetch_inc: [a-z]+ = 0x[0-9a-f]+: 8 bytes are not all in a space .* pe = 0
+space_dead shmemx_space_malloc: space = 0x[0-9a-f]+ is not a space, or has been destroyed
+space_foreign shmemx_space_free: ptr = 0x[0-9a-f]+ was not returned by an allocation from the space, or is free already
+space_no_handle shmemx_space_destroy: space = 0x1267 is not a space, or has been destroyed
 forked shmem_int_p: called in a forked child
 tag_start_null shmemx_tag_start: request = \(nil\) is not persistent
 tag_start_active shmemx_tag_start: request = 0x[0-9a-f]+ is active: complete it first
@@ -119,6 +124,10 @@ block_reduce shmem_long_sum_reduce: dest = 0x[0-9a-f]+: 48 bytes run past the en
 block_fcollect shmem_long_fcollect: dest = 0x[0-9a-f]+: 48 bytes run past the end of a block of 40 bytes .* by 8\>
 block_none shmem_putmem: dest = 0x[0-9a-f]+, 8 bytes, is in no block of the symmetric heap: freed, or never allocated
 block_device shmem_putmem: dest = 0x[0-9a-f]+: 41 bytes run past the end of a block of 40 bytes of the device heap by 1\>
+block_space shmem_putmem: dest = 0x[0-9a-f]+: 41 bytes run past the end of a block of 40 bytes of the space by 1\>
+freed_space shmem_putmem: dest = 0x[0-9a-f]+, 8 bytes, is in no block of the space: freed, or never allocated
+space_of_one shmem_putmem: dest = 0x[0-9a-f]+: 8 bytes are not all in a space
+space_of_one_amo shmem_long_atomic_fetch_inc: [a-z]+ = 0x[0-9a-f]+: 8 bytes are not all in a space
 freed_put shmem_long_p: dest = 0x[0-9a-f]+, 8 bytes, is in no block of the symmetric heap: freed, or never allocated
 freed_get shmem_long_g: source = 0x[0-9a-f]+, 8 bytes, is in no block of the symmetric heap: freed, or never allocated
 freed_wait shmem_signal_wait_until: ivar = 0x[0-9a-f]+, 8 bytes, is in no block of the symmetric heap: freed, or never allocated

@@ -17,6 +17,8 @@ static uint64_t sig;
 static long *block; /* a heap block of 64 bytes */
 static long *odd;   /* of 40 */
 static long *device_block; /* of 40, of the device heap; all allocate it in modes with "device" */
+static long *space_block; /* of 40, of a space, in modes with "space": of all PEs, or of this PE alone */
+static shmemx_space_t space;
 static void *once;  /* of 64; all free it before modes that begin with freed_ */
 static long many[64];
 static long psync[SHMEM_ALLTOALLS_SYNC_SIZE];
@@ -188,6 +190,13 @@ static void finalize_or_sync(void)
     M(freed_wait, shmem_signal_wait_until(once, SHMEM_CMP_GE, 0))                                                    \
     M(freed_source, shmem_putmem(many, once, 8, 0))                                                                  \
     M(freed_device, shmem_putmem(device_block, many, 8, 0))                                                          \
+    M(block_space, shmem_putmem(space_block, many, 41, 0))                                                           \
+    M(freed_space, shmem_putmem(space_block, many, 8, 0))                                                            \
+    M(space_of_one, shmem_putmem(space_block, many, 8, 0))                                                           \
+    M(space_of_one_amo, shmem_long_atomic_fetch_inc(space_block, 0))                                                 \
+    M(space_dead, (shmemx_space_destroy(space), shmemx_space_malloc(space, 8)))                                      \
+    M(space_foreign, shmemx_space_free(space, once))                                                                 \
+    M(space_no_handle, shmemx_space_destroy((shmemx_space_t)(uintptr_t)4711))                                        \
     M(all_edges, edges())                                                                                            \
     M(misaligned, shmem_long_atomic_inc((long *)((char *)block + 4), 0))                                             \
     M(misaligned_fetch, (void)shmem_int_atomic_fetch((int *)((char *)block + 2), 1))                                 \
@@ -257,6 +266,21 @@ static void finalize_or_sync(void)
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #pragma GCC diagnostic ignored "-Wuse-after-free"
 
+/* A space of all PEs, or, for the modes of a space that others do not have, of each PE alone; and a block in it. */
+static void make_space(const char *mode)
+{
+    shmem_team_t alone = SHMEM_TEAM_WORLD;
+    const shmemx_space_config_t c = {.memory = SHMEMX_MEMORY_HOST, .size = 4096};
+    int all = strstr(mode, "block") || strstr(mode, "freed");
+    if (!all)
+        shmemx_team_split_color(SHMEM_TEAM_WORLD, shmem_my_pe(), 0, NULL, 0, &alone);
+    if (all || shmem_my_pe() == shmem_n_pes() - 1)
+        shmemx_space_create(alone, &c, &space);
+    space_block = shmemx_space_malloc(space, 40);
+    if (strstr(mode, "freed"))
+        shmemx_space_free(space, space_block);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -277,6 +301,8 @@ int main(int argc, char **argv)
             device_block = shmemg_malloc(40);
         if (strncmp(mode, "freed_", 6) == 0)
             shmem_free(once);
+        if (strstr(mode, "space"))
+            make_space(mode);
         if (strcmp(mode, "freed_device") == 0)
             shmemg_free(device_block);
         if (strncmp(mode, "gpc", 3) == 0)

@@ -23,7 +23,7 @@ done >"$dir/out"
 ok $? "names of kernels, of Intel SHMEM, of profiling and of constants have pages" "$dir/out"
 {
     echo '#include <shmemx.h>' | ${CC:-cc} -E -dM -I"$top_srcdir/include" -x c - | sed -n 's/^#define \(SHMEMX\{0,1\}_[A-Z0-9_]*[A-Z0-9]\) .*/\1/p'
-    grep -ohE '\bSHMEMX_(GPC|TEAM)_[A-Z_]+|\bSHMEM_DEVICE_(CTX|TEAM)_[A-Z]+' "$top_srcdir"/include/shmemx_gpc.h "$top_srcdir"/include/shmemx_team.h "$top_srcdir"/include/shmemg.h "$top_srcdir"/src/device/lib/*.h
+    grep -ohE '\bSHMEMX_(GPC|MEMORY|REACH|TEAM)_[A-Z_]+|\bSHMEM_DEVICE_(CTX|TEAM)_[A-Z]+' "$top_srcdir"/include/shmemx_gpc.h "$top_srcdir"/include/shmemx_memory.h "$top_srcdir"/include/shmemx_team.h "$top_srcdir"/include/shmemg.h "$top_srcdir"/src/device/lib/*.h
     grep '^SHMEM' "$top_srcdir/test/lint/symbols.txt"
 } | grep -vE '(_H|SHMEM_VENDOR_STRING|^SHMEM_TYPES)$' | sort -u >"$dir/constants"
 sed -n 's/^\([A-Z_]*\) shmem_constants\.7$/\1/p' "$links" | sort | diff "$dir/constants" - >"$dir/out"

@@ -5,6 +5,8 @@
 
 #include "../tap_pes.h"
 
+#include <shmemx.h>
+
 enum { HEAP = 64 << 20, LIVE = 40 };
 
 static struct block {
@@ -139,6 +141,76 @@ static void alignments(void)
     CHECK(shmem_malloc_with_hints(SIZE_MAX - 1, ~0L) == NULL);
 }
 
+/* Does the system do this for memory of its own? */
+static int system_can(int advice)
+{
+    size_t bytes = 4 << 20;
+    char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return 0;
+    p[0] = p[bytes / 2] = 1;
+    int can = madvise(p, bytes, advice) == 0;
+    munmap(p, bytes);
+    return can;
+}
+
+/* Pages of the block that exist, and all. */
+static void count_pages(char *at, size_t bytes, int *present, int *all)
+{
+    static unsigned char is[HEAP / 4096];
+    size_t off = (uintptr_t)at % 4096;
+    *all = (int)((bytes + off + 4095) / 4096);
+    *present = 0;
+    CHECK(mincore(at - off, bytes + off, is) == 0);
+    for (int i = 0; i < *all; i++)
+        *present += is[i] & 1;
+}
+
+static long huge_kib(const void *at)
+{
+    char line[512];
+    long kib = 0, value;
+    unsigned long from, to;
+    int inside = 0;
+    FILE *f = fopen("/proc/self/smaps", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            inside = from <= (unsigned long)at && (unsigned long)at < to;
+        else if (inside && sscanf(line, "ShmemPmdMapped: %ld", &value) == 1)
+            kib = value;
+    if (f)
+        fclose(f);
+    return kib;
+}
+
+/* Catches: a hint that has no effect, or one that takes another block's place. First, while the heap's pages are not there. */
+static void hints(void)
+{
+    enum { POPULATE_WRITE = 23, COLLAPSE = 25 };
+    int present, all, check = getenv("SHMEM_CHECK") && getenv("SHMEM_CHECK")[0] == '1';
+    long kib = 0;
+    char *plain_one = shmem_malloc(1 << 20);
+    count_pages(plain_one, 1 << 20, &present, &all);
+    CHECKF(present < all || has_remote_pes(), "%d of the %d pages of a block without hints exist", present, all); /* networks may pin */
+    char *a = shmem_malloc_with_hints(8, SHMEM_MALLOC_SIGNAL_REMOTE), *next = shmem_malloc(8);
+    CHECK(a && (uintptr_t)a % 128 == 0 && ((uintptr_t)next / 128 != (uintptr_t)a / 128 || check));
+    char *b = shmem_malloc_with_hints(1 << 20, SHMEM_MALLOC_ATOMICS_REMOTE);
+    CHECK(b && (uintptr_t)b % 128 == 0);
+    count_pages(b, 1 << 20, &present, &all);
+    CHECKF(present == all || !system_can(POPULATE_WRITE), "%d of %d pages exist", present, all);
+    kib = huge_kib(b);
+    char *c = shmem_malloc_with_hints(4 << 20, SHMEMX_MALLOC_HUGE_PAGES);
+    CHECK(c && (uintptr_t)c % (2 << 20) == 0);
+    CHECKF(huge_kib(c) == kib + 4096 || !system_can(COLLAPSE), "%ld KiB of huge pages, %ld before", huge_kib(c), kib);
+    memset(c, 1, 4 << 20);
+    shmem_barrier_all();
+    CHECK(shmem_char_g(&c[(4 << 20) - 1], next_pe()) == 1);
+    shmem_barrier_all();
+    void *blocks[] = {plain_one, a, next, b, c};
+    for (int i = 0; i < 5; i++)
+        shmem_free(blocks[i]);
+}
+
 /* Catches: a heap that is full on one PE only; free neighbours that are not merged. */
 static void full(void)
 {
@@ -175,6 +247,7 @@ int main(void)
     spread_bases();
     shmem_init();
     tap_pes_begin();
+    RUN(hints, "hints of shmem_malloc_with_hints");
     RUN(random_calls, "1500 collective calls, every block symmetric and whole");
     RUN(nothing, "size 0, free(NULL), bad alignment");
     RUN(too_much, "sizes above the free space: NULL on every PE, nothing lost");

@@ -2,6 +2,7 @@
 #include "host/api/def.h"
 
 #include <errno.h>
+#include <shmemx_memory.h>
 #include <string.h>
 
 #include "host/coll/agree.h"
@@ -12,6 +13,8 @@
 #include "host/util/cancel.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
+#include "host/util/memory.h"
+#include "host/util/pages.h"
 #include "host/util/poison.h"
 
 /* Under AddressSanitizer: memory behind all blocks that is poisoned, too, no more, because its shadow is an eighth as long. */
@@ -90,8 +93,27 @@ static int get_block(const char *routine, size_t bytes, size_t align, size_t *of
     return err;
 }
 
+/* Hints: words that other PEs update lie alone in two lines, which processors fetch together, and their pages are there before the
+ * first update; huge pages. What the system refuses remains undone. */
+enum { LINES_BYTES = 2 * SHI_LINE_BYTES, UPDATED = SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE };
+
+static void obey(const char *routine, size_t off, size_t bytes, long hints)
+{
+    const char *why = "they would end behind the heap";
+    size_t from = off / SHI_HUGE_BYTES * SHI_HUGE_BYTES, to = shi_round_up(off + bytes, SHI_HUGE_BYTES);
+    int err = to <= shi_world.heap_bytes ? 0 : -ENOMEM;
+    if (hints & UPDATED)
+        shi_memory_populate(at_offset(off / SHI_PAGE_BYTES * SHI_PAGE_BYTES), off % SHI_PAGE_BYTES + bytes, shi_world.shm.n);
+    if (!(hints & SHMEMX_MALLOC_HUGE_PAGES))
+        return;
+    if (!err)
+        err = shi_pages_huge(at_offset(from), to - from, shi_world.shm.n, &why);
+    if (err)
+        shi_log_debug("%s: no huge pages for %zu bytes: %s: %s", routine, bytes, why, strerror(-err));
+}
+
 /* NULL without a barrier for 0 bytes; NULL on every PE when the heap is full. */
-static void *get(const char *routine, size_t bytes, size_t align, int clear)
+static void *get_with_hints(const char *routine, size_t bytes, size_t align, int clear, long hints)
 {
     SHI_UNCANCELLED;
     shi_need_up(routine);
@@ -103,8 +125,15 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
     int err = get_block(routine, bytes, align, &off);
     if (!err && clear)
         memset(at_offset(off), 0, bytes);
+    if (!err && hints)
+        obey(routine, off, bytes, hints);
     shi_team_quiet_barrier(routine, &shi_team_world);
     return err ? NULL : at_offset(off);
+}
+
+static void *get(const char *routine, size_t bytes, size_t align, int clear)
+{
+    return get_with_hints(routine, bytes, align, clear, 0);
 }
 
 /* Other PEs may still store into the block: free it after a barrier. */
@@ -160,8 +189,9 @@ SHI_DEF(void *, shmem_malloc, (size_t size))
 
 SHI_DEF(void *, shmem_malloc_with_hints, (size_t size, long hints))
 {
-    (void)hints; /* heap words serve atomics and signals alike; unknown hints are no error */
-    return get(__func__, size, SHI_HEAP_ALIGN, 0);
+    int huge = (hints & SHMEMX_MALLOC_HUGE_PAGES) && size >= SHI_HUGE_BYTES, updated = (hints & UPDATED) && size < PTRDIFF_MAX;
+    size_t align = huge ? SHI_HUGE_BYTES : updated ? LINES_BYTES : SHI_HEAP_ALIGN;
+    return get_with_hints(__func__, updated && !shi_world.check ? shi_round_up(size, LINES_BYTES) : size, align, 0, hints);
 }
 
 SHI_DEF(void *, shmem_calloc, (size_t count, size_t size))

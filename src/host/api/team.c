@@ -209,6 +209,34 @@ SHI_DEF(int, shmemx_team_compare, (shmem_team_t a, shmem_team_t b))
     return is;
 }
 
+SHI_DEF(int, shmemx_team_n_nodes, (shmem_team_t team))
+{
+    shi_need_up(__func__);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
+    return t ? t->n_nodes : -1;
+}
+
+SHI_DEF(int, shmemx_team_node, (shmem_team_t team, int pe))
+{
+    shi_need_up(__func__);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
+    int known = t && pe >= 0 && pe < t->n, node = 0;
+    for (int at = known ? t->position[pe] : 0; known && at >= t->node[node].n; node++)
+        at -= t->node[node].n;
+    return known ? node : -1;
+}
+
+SHI_DEF(int, shmemx_team_node_pes, (shmem_team_t team, int node, int *pes))
+{
+    shi_need_up(__func__);
+    const struct shmem_team *t = shi_team_of(__func__, "team", team);
+    if (!t || node < 0 || node >= t->n_nodes)
+        return 0;
+    for (int i = 0; pes && i < t->node[node].n; i++)
+        pes[i] = t->node[node].member[i];
+    return t->node[node].n;
+}
+
 SHI_DEF(void, shmem_team_destroy, (shmem_team_t team))
 {
     SHI_UNCANCELLED;

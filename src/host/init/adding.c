@@ -1,19 +1,20 @@
-/* adding.c - make memory of the program symmetric: each PE brings its own, then all map what they reach. */
+/* adding.c - memory becomes symmetric beside the heaps: each PE of a team brings its own, then all map what they reach. */
 #include "host/init/adding.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "device/device.h"
+#include <shmemx_memory.h>
+
 #include "host/coll/team.h"
 #include "host/init/device_heap.h"
 #include "host/net/stream/stream.h"
 #include "host/ops/added.h"
 #include "host/ops/dheap.h"
+#include "host/ops/heap.h"
 #include "host/util/log.h"
 
 _Static_assert((int)SHI_ADDED == (int)SHI_STREAM_ADDED, "each has a region of the stream");
@@ -21,11 +22,9 @@ _Static_assert((int)SHI_ADDED == (int)SHI_STREAM_ADDED, "each has a region of th
 /* What each PE sends to the others: first how to map its memory, then how the network reaches it. */
 struct offer {
     int err;
+    int numa_node; /* of all its pages, or SHI_ADDED_HERE */
     size_t bytes;
-    union {
-        struct shi_device_share share;
-        uint64_t off; /* of host memory, in the node's file */
-    };
+    union shi_brought brought;
 };
 struct answer {
     int err;
@@ -35,124 +34,68 @@ _Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES && sizeof(struct answe
 
 /* What an entry of the table needs for its end, of those of the host also for a fork: offsets in the node's file. */
 static struct kept {
+    struct shi_adding what;
     uint64_t *off; /* [n_pes]; NULL: device memory */
 } kept[SHI_ADDED];
 
-/* ---- memory of the host ------------------------------------------------------------------------------------------ */
+/* Held by a thread that changes entries and mappings, not while it waits for PEs. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t places; /* a bit for each index that is taken */
+_Static_assert(SHI_ADDED == 32, "they have as many bits");
 
-/* Is all of the range private memory that can be read and written? Pages of a file or a device would lose what they are. */
-static int is_private(uintptr_t lo, uintptr_t hi)
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+struct seat {
+    uint32_t taken;
+    int32_t ok;
+};
+
+static void merge_seats(void *to, const void *from)
 {
-    char line[512], perms[5];
-    unsigned long from, to;
-    uintptr_t upto = lo;
-    FILE *f = fopen("/proc/self/maps", "re");
-    while (f && upto < hi && fgets(line, sizeof line, f))
-        if (sscanf(line, "%lx-%lx %4s", &from, &to, perms) == 3 && from <= upto && upto < to)
-            upto = strcmp(perms, "rw-p") == 0 ? to : hi + 1;
-    if (f)
-        fclose(f);
-    return upto >= hi && upto != hi + 1;
+    struct seat *all = to;
+    const struct seat *s = from;
+    all->taken |= s->taken;
+    all->ok &= s->ok;
 }
 
-static int check_host(const char *routine, const void *addr, size_t bytes)
+static int claim(int i)
 {
-    uintptr_t lo = (uintptr_t)addr, page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    if (lo % page || bytes % page) {
-        shi_log_error("%s: %zu bytes at %p are not whole pages of %zu bytes (mmap, posix_memalign)", routine, bytes, addr, (size_t)page);
-        return -EINVAL;
-    }
-    if (!is_private(lo, lo + bytes)) {
-        shi_log_error("%s: %zu bytes at %p are not all private memory of this process that it can write", routine, bytes, addr);
-        return -EFAULT;
-    }
-    return 0;
+    pthread_mutex_lock(&lock);
+    int was_free = !(places >> i & 1);
+    places |= 1u << i;
+    pthread_mutex_unlock(&lock);
+    return was_free;
 }
 
-/* Copy `bytes` to other pages and put these in the place of addr's. 0 or -errno; addr is as before then. */
-static int move(void *addr, void *pages, size_t bytes)
+static void give_back(int i)
 {
-    memcpy(pages, addr, bytes);
-    return mremap(pages, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, addr) == MAP_FAILED ? -errno : 0;
+    pthread_mutex_lock(&lock);
+    places &= ~(1u << i);
+    pthread_mutex_unlock(&lock);
 }
 
-static int bring_host(const char *routine, void *addr, size_t bytes, uint64_t *off)
+/* Take an index that is free on all members, or -ENOSPC. Another thread of one may claim it for another team: then all try again. */
+static int take_place(struct shmem_team *team)
 {
-    int err = check_host(routine, addr, bytes);
-    if (err)
-        return err;
-    void *pages = shi_shm_reserve(&shi_world.shm, bytes, off) ? NULL : shi_shm_map(&shi_world.shm, NULL, *off, bytes, 0);
-    err = pages ? move(addr, pages, bytes) : -ENOMEM;
-    if (err && pages)
-        munmap(pages, bytes);
-    if (err)
-        shi_log_error("%s: no memory for %zu bytes that the PEs of the node share", routine, bytes);
-    return err;
-}
-
-/* Make it private memory again. */
-static void take_back_host(void *addr, size_t bytes, uint64_t off)
-{
-    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages != MAP_FAILED && !move(addr, pages, bytes))
-        shi_shm_release(&shi_world.shm, off, bytes);
-    else /* it stays on its pages, which no PE uses again */
-        shi_log_error("no memory to make %zu bytes at %p private again", bytes, addr);
-}
-
-/* ---- memory of the device ---------------------------------------------------------------------------------------- */
-
-static int bring_device(void *addr, size_t bytes, struct shi_device_share *share)
-{
-    int err = shi_device->adopt ? shi_device->adopt(addr, bytes) : 0;
-    if (err || shi_world.n_pes == 1)
-        return err;
-    err = shi_device->share(addr, share);
-    if (err && shi_device->disown)
-        shi_device->disown(addr);
-    return err;
-}
-
-/* ---- both -------------------------------------------------------------------------------------------------------- */
-
-static int overlap(uintptr_t a, size_t n, uintptr_t b, size_t m)
-{
-    return m && a < b + m && b < a + n;
-}
-
-static int is_symmetric(const void *addr, size_t bytes)
-{
-    uintptr_t a = (uintptr_t)addr;
-    int is = overlap(a, bytes, shi_world.heap_lo, shi_world.heap_bytes) || overlap(a, bytes, shi_world.data_lo, shi_world.data_bytes) ||
-             overlap(a, bytes, shi_world.dev_lo, shi_world.dev_bytes);
-    for (int i = 0; i < SHI_ADDED; i++)
-        is |= overlap(a, bytes, shi_added_at(i)->lo, shi_added_at(i)->bytes);
-    return is;
-}
-
-static void bring(const char *routine, void *addr, size_t bytes, int device, struct offer *mine)
-{
-    mine->bytes = bytes;
-    if (!addr || !bytes) {
-        shi_log_error("%s: addr = %p, bytes = %zu: no memory", routine, addr, bytes);
-        mine->err = -EINVAL;
-    } else if (is_symmetric(addr, bytes)) {
-        shi_log_error("%s: %zu bytes at %p: some of it is symmetric already", routine, bytes, addr);
-        mine->err = -EEXIST;
-    } else {
-        mine->err = device ? bring_device(addr, bytes, &mine->share) : bring_host(routine, addr, bytes, &mine->off);
+    for (;;) {
+        struct seat all = {.ok = 1};
+        pthread_mutex_lock(&lock);
+        all.taken = places;
+        pthread_mutex_unlock(&lock);
+        shi_team_merge(team, &all, sizeof all, merge_seats);
+        if (all.taken == UINT32_MAX)
+            return -ENOSPC;
+        int i = __builtin_ctz(~all.taken), mine = claim(i);
+        all.ok = mine;
+        shi_team_merge(team, &all, sizeof all, merge_seats);
+        if (all.ok)
+            return i;
+        if (mine)
+            give_back(i);
     }
 }
 
-static void take_back(void *addr, const struct offer *mine, int device)
-{
-    if (mine->err)
-        return;
-    if (!device)
-        take_back_host(addr, mine->bytes, mine->off);
-    else if (shi_device->disown)
-        shi_device->disown(addr);
-}
+/* ---- peers ------------------------------------------------------------------------------------------------------- */
 
 static void unmap(const struct shi_added *a)
 {
@@ -165,50 +108,49 @@ static void unmap(const struct shi_added *a)
         else
             munmap(a->at[pe], a->bytes);
     }
-    free(a->at);
 }
 
 /* The first error of the exchanged records, each of which begins with one. */
-static int first_error(void)
+static int first_error(const struct shmem_team *team)
 {
-    const struct shmem_team *world = &shi_team_world;
     int err = 0;
-    for (int i = 0; i < world->n && !err; i++)
-        err = *(const int *)shi_team_buffer(world, world->me, i);
+    for (int i = 0; i < team->n && !err; i++)
+        err = *(const int *)shi_team_buffer(team, team->me, i);
     return err;
 }
 
-/* Map a peer's memory; *direct: its kernels' loads and stores reach it. */
+/* Map a peer's memory, which its kernels' loads and stores reach, too. */
 static int map_peer(struct shi_added *a, int pe, const struct offer *o, uint64_t *off)
 {
     int copies_only = 0;
     if (a->device) {
-        int err = shi_device->map(&o->share, a->bytes, &a->at[pe], &copies_only);
+        int err = shi_device->map(&o->brought.share, a->bytes, &a->at[pe], &copies_only);
         if (!err && copies_only) {
             shi_log_error("the device does not access the memory of PE %d's device: it cannot be symmetric beside the heap", pe);
             return -ENOTSUP;
         }
         return err;
     }
-    off[pe] = o->off;
-    a->at[pe] = shi_shm_map(&shi_world.shm, NULL, o->off, a->bytes, 0);
+    off[pe] = o->brought.off;
+    a->at[pe] = shi_shm_map(&shi_world.shm, NULL, off[pe], a->bytes, 0);
     return a->at[pe] ? 0 : -ENOMEM;
 }
 
-/* Map the memory of the node's PEs, from the offers that have been exchanged. */
-static int map_peers(const char *routine, struct shi_added *a, uint64_t *off)
+/* Map the memory of the node's members, from the offers that have been exchanged. */
+static int map_peers(const char *routine, const struct shmem_team *team, struct shi_added *a, uint64_t *off)
 {
-    const struct shmem_team *world = &shi_team_world;
     int err = 0;
-    for (int pe = 0; pe < world->n && !err; pe++) {
-        const struct offer *o = shi_team_buffer(world, world->me, pe);
+    for (int i = 0; i < team->n && !err; i++) {
+        const struct offer *o = shi_team_buffer(team, team->me, i);
+        int pe = shi_team_world_pe(team, i);
+        a->of[pe] = (int16_t)o->numa_node;
         if (o->bytes != a->bytes) {
             shi_log_error("%s: %zu bytes here and %zu on PE %d", routine, a->bytes, o->bytes, pe);
             err = -EINVAL;
         } else if (pe == shi_world.pe) {
             a->at[pe] = (void *)a->lo;
             if (off)
-                off[pe] = o->off;
+                off[pe] = o->brought.off;
         } else if (!shi_world.peer[pe].remote) {
             err = map_peer(a, pe, o, off);
         }
@@ -231,86 +173,136 @@ static int describe(int i, const struct shi_added *a, struct shi_net_memory *out
     return err;
 }
 
-static void learn(int i)
+static void learn(const struct shmem_team *team, int i)
 {
-    const struct shmem_team *world = &shi_team_world;
-    for (int pe = 0; pe < world->n && shi_world.lane; pe++)
-        if (pe != shi_world.pe)
-            shi_stream_learn(pe, SHI_REGION_ADDED + (enum shi_region)i, &((const struct answer *)shi_team_buffer(world, world->me, pe))->memory);
+    for (int k = 0; k < team->n && shi_world.lane; k++)
+        if (k != team->me)
+            shi_stream_learn(shi_team_world_pe(team, k), SHI_REGION_ADDED + (enum shi_region)i,
+                             &((const struct answer *)shi_team_buffer(team, team->me, k))->memory);
 }
 
-int shi_adding_add(const char *routine, void *addr, size_t bytes, int device)
+/* ---- add, remove ------------------------------------------------------------------------------------------------- */
+
+/* The entry's tables, empty. 0 or -ENOMEM. */
+static int make_tables(struct shi_added *a, uint64_t **off)
 {
-    struct shmem_team *world = &shi_team_world;
-    struct shi_added a = {.lo = (uintptr_t)addr, .bytes = bytes, .device = device, .at = calloc((size_t)shi_world.n_pes, sizeof *a.at)};
-    uint64_t *off = device ? NULL : calloc((size_t)shi_world.n_pes, sizeof *off);
-    struct offer mine = {.err = !a.at || (!device && !off) ? -ENOMEM : 0};
+    size_t n = (size_t)shi_world.n_pes;
+    a->at = calloc(n, sizeof *a->at);
+    a->of = calloc(n, sizeof *a->of);
+    *off = a->device ? NULL : calloc(n, sizeof **off);
+    for (size_t pe = 0; a->of && pe < n; pe++)
+        a->of[pe] = SHI_ADDED_ABSENT;
+    return a->at && a->of && (a->device || *off) ? 0 : -ENOMEM;
+}
+
+static void free_tables(const struct shi_added *a, uint64_t *off)
+{
+    free(a->at);
+    free(a->of);
+    free(off);
+}
+
+/* Both exchanges. 0, or the same -errno on all members; what this PE has mapped and brought then stays for the caller. */
+static int exchange(const char *routine, struct shmem_team *team, int i, struct shi_added *a, struct offer *mine, uint64_t *off)
+{
     struct answer second = {0};
-    int i = 0;
-    while (i < SHI_ADDED && shi_added_at(i)->bytes)
-        i++;
-    if (i == SHI_ADDED) { /* on all PEs */
-        shi_log_error("%s: there is memory at %d places already, which is all that this version can", routine, SHI_ADDED);
-        free(a.at);
-        free(off);
-        return -ENOSPC;
-    }
-    if (!mine.err)
-        bring(routine, addr, bytes, device, &mine);
-    world->routine = routine;
-    shi_team_exchange(world, &mine, sizeof mine);
-    int err = first_error();
-    if (!err) {
-        second.err = map_peers(routine, &a, off);
-        if (!second.err)
-            second.err = describe(i, &a, &second.memory);
-        shi_team_exchange(world, &second, sizeof second);
-        err = first_error();
-        if (shi_world.n_pes > 1 && device && shi_device->shared)
-            shi_device->shared(&mine.share);
-        if (!err)
-            learn(i);
-        else if (shi_world.lane)
-            shi_stream_forget(SHI_REGION_ADDED + (enum shi_region)i);
-    } else if (!mine.err && device && shi_world.n_pes > 1 && shi_device->shared) {
-        shi_device->shared(&mine.share);
-    }
-    if (err) {
-        unmap(&a);
-        take_back(addr, &mine, device);
-        free(off);
+    team->routine = routine;
+    shi_team_exchange(team, mine, sizeof *mine);
+    int err = first_error(team);
+    if (err)
         return err;
-    }
-    kept[i].off = off;
-    shi_added_set(i, &a);
-    return i;
+    pthread_mutex_lock(&lock);
+    second.err = map_peers(routine, team, a, off);
+    if (!second.err)
+        second.err = describe(i, a, &second.memory);
+    pthread_mutex_unlock(&lock);
+    shi_team_exchange(team, &second, sizeof second);
+    err = first_error(team);
+    if (!err)
+        learn(team, i);
+    return err;
 }
 
-static void remove_one(int i)
+int shi_adding_add(const char *routine, struct shmem_team *team, const struct shi_adding *given)
+{
+    struct shi_adding what = *given;
+    struct shi_added a = {.bytes = what.bytes, .device = what.device};
+    struct offer mine = {.bytes = what.bytes, .numa_node = what.flags & SHMEMX_SPACE_NUMA ? what.numa_node : SHI_ADDED_HERE};
+    uint64_t *off;
+    int i = take_place(team);
+    if (i < 0) {
+        shi_log_error("%s: there is memory at %d places already, which is all that this version can", routine, SHI_ADDED);
+        return i;
+    }
+    int tables = make_tables(&a, &off);
+    pthread_mutex_lock(&lock);
+    mine.err = tables ? tables : shi_adding_bring(routine, &what, &mine.brought);
+    pthread_mutex_unlock(&lock);
+    a.lo = (uintptr_t)what.addr;
+    int err = exchange(routine, team, i, &a, &mine, off);
+    pthread_mutex_lock(&lock);
+    if (!mine.err && shi_world.n_pes > 1 && what.device && shi_device->shared)
+        shi_device->shared(&mine.brought.share);
+    if (err && shi_world.lane)
+        shi_stream_forget(SHI_REGION_ADDED + (enum shi_region)i);
+    if (err)
+        unmap(&a);
+    if (err && !mine.err)
+        shi_adding_take_back(&what, &mine.brought);
+    if (!err) {
+        kept[i] = (struct kept){what, off};
+        shi_added_set(i, &a);
+    }
+    pthread_mutex_unlock(&lock);
+    if (err) {
+        free_tables(&a, off);
+        give_back(i);
+    }
+    return err ? err : i;
+}
+
+/* The entry is free, and this PE does not use others' memory any more. */
+static void let_go(int i)
 {
     const struct shi_added a = *shi_added_at(i);
     shi_added_clear(i);
     if (shi_world.lane)
         shi_stream_forget(SHI_REGION_ADDED + (enum shi_region)i);
-    const struct offer mine = {.bytes = a.bytes, .off = a.device ? 0 : kept[i].off[shi_world.pe]};
     unmap(&a);
-    take_back((void *)a.lo, &mine, a.device);
-    free(kept[i].off);
+}
+
+/* The rest, when the others have let it go: the memory is as it was before. */
+static void take_back(int i)
+{
+    const struct shi_added *a = shi_added_at(i);
+    const union shi_brought brought = {.off = a->device ? 0 : kept[i].off[shi_world.pe]};
+    shi_adding_take_back(&kept[i].what, &brought);
+    if (a->space)
+        shi_heap_down(a->space->blocks);
+    free(a->space);
+    free_tables(a, kept[i].off);
     kept[i].off = NULL;
 }
 
-int shi_adding_remove(const char *routine, int i)
+int shi_adding_remove(const char *routine, struct shmem_team *team, int i)
 {
-    struct shmem_team *world = &shi_team_world;
     struct offer mine = {.err = i < 0 ? i : 0, .bytes = (size_t)i};
-    world->routine = routine;
-    shi_team_exchange(world, &mine, sizeof mine);
-    int err = first_error();
-    for (int pe = 0; pe < world->n && !err; pe++)
-        err = ((const struct offer *)shi_team_buffer(world, world->me, pe))->bytes != (size_t)i ? -EINVAL : 0;
-    if (!err)
-        remove_one(i);
-    return err;
+    team->routine = routine;
+    shi_team_exchange(team, &mine, sizeof mine);
+    int err = first_error(team);
+    for (int k = 0; k < team->n && !err; k++)
+        err = ((const struct offer *)shi_team_buffer(team, team->me, k))->bytes != (size_t)i ? -EINVAL : 0;
+    if (err)
+        return err;
+    pthread_mutex_lock(&lock);
+    let_go(i);
+    pthread_mutex_unlock(&lock);
+    shi_team_barrier(routine, team);
+    pthread_mutex_lock(&lock);
+    take_back(i);
+    pthread_mutex_unlock(&lock);
+    give_back(i);
+    return 0;
 }
 
 int shi_adding_local(const char *routine, void *addr, size_t bytes)
@@ -336,8 +328,11 @@ int shi_adding_forget_local(void *addr)
 void shi_adding_down(void)
 {
     for (int i = 0; i < SHI_ADDED; i++)
-        if (shi_added_at(i)->bytes)
-            remove_one(i);
+        if (shi_added_at(i)->bytes) {
+            let_go(i);
+            take_back(i);
+        }
+    places = 0;
     shi_adding_forget_local(NULL);
 }
 

@@ -1,23 +1,26 @@
 /*
- * adding.h - make memory of the program symmetric, and take that back. ops/added.h has the table that operations look at.
+ * adding.h - make memory symmetric beside the heaps, and take that back: the program's own, or memory of a kind that the library allocates
+ * for a space. ops/added.h has the table that operations look at.
  *
- * Memory of the host moves to pages of the node's file, at its address; memory of the device is exported and mapped as the device heap
- * is. Collective calls: the same result on all PEs, and a line where one cannot.
+ * Collective calls over a team: the same result on all members, and a line where one cannot. Several threads may make them for different
+ * teams. Everything has arrived, nothing is sent.
  */
 #ifndef SHI_ADDING_H
 #define SHI_ADDING_H
 
-#include <stddef.h>
+#include "host/init/adding_memory.h"
 
-/* The index of the memory, or -errno. device: the device heap is up. Everything has arrived, nothing is sent, on all PEs. */
-int shi_adding_add(const char *routine, void *addr, size_t bytes, int device);
-int shi_adding_remove(const char *routine, int i);
+struct shmem_team;
+
+/* The index of the memory, or -errno. device: the device heap is up. */
+int shi_adding_add(const char *routine, struct shmem_team *team, const struct shi_adding *what);
+int shi_adding_remove(const char *routine, struct shmem_team *team, int i);
 
 /* Device memory as a local buffer of host calls. forget: -EINVAL when none begins there; NULL: all. */
 int shi_adding_local(const char *routine, void *addr, size_t bytes);
 int shi_adding_forget_local(void *addr);
 
-/* No PE sends any more: all is the program's own again. */
+/* No PE sends any more: all is the program's own again, and there are no spaces. */
 void shi_adding_down(void);
 
 /* In a forked child: the memory is its own. 0 or -ENOMEM. */

@@ -1,5 +1,5 @@
 /*
- * added.c - the table of the program's memory that is symmetric, or a local buffer of a device.
+ * added.c - the table of memory that is symmetric beside the heaps, and of the program's local buffers of a device.
  *
  *   word            written by                            read by       order
  *   one[i].bytes    the thread in the collective call     every thread  R1 -> A1 the entry is whole. 0: free, its other fields stay
@@ -39,15 +39,20 @@ const struct shi_added *shi_added_at(int i)
 
 void shi_added_set(int i, const struct shi_added *a)
 {
-    one[i].lo = a->lo;
-    one[i].device = a->device;
-    one[i].at = a->at;
+    struct shi_added free_still = *a;
+    free_still.bytes = 0;
+    one[i] = free_still;
     set_length(&one[i].bytes, a->bytes);
 }
 
 void shi_added_clear(int i)
 {
     set_length(&one[i].bytes, 0);
+}
+
+void shi_added_be_space(int i, struct shi_space *s)
+{
+    one[i].space = s;
 }
 
 int shi_added_local(const void *addr, size_t bytes)
@@ -86,6 +91,11 @@ int shi_added_find(const void *addr, size_t bytes, uint64_t *off)
             return i;
     }
     return -1;
+}
+
+int shi_added_has(int i, int pe)
+{
+    return one[i].of[pe] != SHI_ADDED_ABSENT;
 }
 
 void *shi_added_reach_slow(int pe, int kinds, const void *addr, size_t bytes)

@@ -49,24 +49,43 @@ _Noreturn void shi_not_symmetric(const char *routine, enum shi_use use, const ch
     if (!addr)
         shi_die(routine, "%s = (nil) is not symmetric; shmem_malloc may have failed, which SHMEM_DEBUG=1 shows (pe = %d)", arg,
                 pe);
+    uint64_t off;
+    if (shi_added_find(addr, 1, &off) >= 0)
+        shi_die(routine, "%s = %p: %zu bytes are not all in a space or in added memory that the PE has, too (pe = %d)", arg, addr, bytes, pe);
     shi_die(routine, "%s = %p is not symmetric: neither in the symmetric heap nor in static data (pe = %d)", arg, addr,
             pe);
 }
 
+/* The heap with this range, its name, and the range's offset in it, or NULL: shi_not_symmetric reports a target that runs past a heap's end. */
+static struct shi_heap *heap_of(const void *addr, size_t bytes, const char **name, uint64_t *off)
+{
+    *off = (uintptr_t)addr - shi_world.heap_lo;
+    *name = "symmetric heap";
+    if (*off < shi_world.heap_bytes && bytes <= shi_world.heap_bytes - *off)
+        return shi_world.heap;
+    if (shi_dheap_holds(addr, bytes)) {
+        *off = (uintptr_t)addr - shi_world.dev_lo;
+        *name = "device heap";
+        return shi_dheap_blocks();
+    }
+    int i = shi_added_any() ? shi_added_find(addr, bytes, off) : -1;
+    *name = "space";
+    return i >= 0 && shi_added_at(i)->space ? shi_added_at(i)->space->blocks : NULL;
+}
+
 void shi_check_block_slow(const char *routine, const char *arg, const void *addr, size_t bytes, int pe)
 {
-    uintptr_t off = (uintptr_t)addr - shi_world.heap_lo, dev_off = (uintptr_t)addr - shi_world.dev_lo;
-    int in_heap = off < shi_world.heap_bytes && bytes <= shi_world.heap_bytes - off;
-    const char *heap = in_heap ? "symmetric heap" : "device heap";
+    const char *name;
+    uint64_t off;
     struct shi_heap_part b;
-    if (!in_heap && !shi_dheap_holds(addr, bytes))
-        return; /* shi_not_symmetric reports a target that runs past a heap's end */
-    off = in_heap ? off : dev_off;
-    if (!shi_heap_find(in_heap ? shi_world.heap : shi_dheap_blocks(), off, &b) || !b.used)
-        shi_die(routine, "%s = %p, %zu bytes, is in no block of the %s: freed, or never allocated (pe = %d)", arg, addr, bytes, heap, pe);
+    struct shi_heap *heap = heap_of(addr, bytes, &name, &off);
+    if (!heap)
+        return;
+    if (!shi_heap_find(heap, off, &b) || !b.used)
+        shi_die(routine, "%s = %p, %zu bytes, is in no block of the %s: freed, or never allocated (pe = %d)", arg, addr, bytes, name, pe);
     if (off - b.off + bytes > b.bytes)
         shi_die(routine, "%s = %p: %zu bytes run past the end of a block of %zu bytes of the %s by %zu (pe = %d)", arg, addr, bytes,
-                b.bytes, heap, off - b.off + bytes - b.bytes, pe);
+                b.bytes, name, off - b.off + bytes - b.bytes, pe);
 }
 
 void shi_check_call(const char *routine, const struct shmem_ctx *ctx, int pe)

@@ -45,14 +45,18 @@ static struct halves *mine_of(const char *routine, long *lock)
     return shi_at(routine, SHI_CTX_DEFAULT, "lock", lock, sizeof *lock, shi_world.pe);
 }
 
-/* Locks spread over the PEs by their offset, which is the same everywhere; addresses need not be. */
+/* Locks spread over the PEs that have them by their offset, which is the same everywhere; addresses need not be. */
 static int home_of(long *lock)
 {
     uintptr_t a = (uintptr_t)lock;
     uint64_t off = a - shi_world.heap_lo;
-    if (off >= shi_world.heap_bytes && (!shi_added_any() || shi_added_find(lock, sizeof *lock, &off) < 0))
+    int outside = off >= shi_world.heap_bytes, i = outside && shi_added_any() ? shi_added_find(lock, sizeof *lock, &off) : -1;
+    if (outside && i < 0)
         off = a - shi_world.dev_lo < shi_world.dev_bytes ? a - shi_world.dev_lo : a - shi_world.data_lo;
-    return (int)(off / sizeof *lock % (unsigned)shi_world.n_pes);
+    int home = (int)(off / sizeof *lock % (unsigned)shi_world.n_pes);
+    while (i >= 0 && !shi_added_has(i, home))
+        home = (home + 1) % shi_world.n_pes;
+    return home;
 }
 
 /* Take the lock if it is free. The tail that was found; 0: taken. */

@@ -23,11 +23,11 @@ static int inside(uintptr_t lo, size_t length, const void *addr, size_t bytes, u
     return *off < length && bytes <= length - *off;
 }
 
-static int added(const void *addr, size_t bytes, struct shi_remote_addr *out)
+static int added(int pe, const void *addr, size_t bytes, struct shi_remote_addr *out)
 {
     int i = shi_added_any() ? shi_added_find(addr, bytes, &out->off) : -1;
     out->region = SHI_REGION_ADDED + (enum shi_region)i;
-    return i < 0 ? -EFAULT : 0;
+    return i < 0 || !shi_added_has(i, pe) ? -EFAULT : 0;
 }
 
 int shi_remote_addr_of(const struct shi_peer *p, enum shi_use use, const void *addr, size_t bytes,
@@ -43,7 +43,7 @@ int shi_remote_addr_of(const struct shi_peer *p, enum shi_use use, const void *a
     else if (shi_world.dev_lo && inside(shi_world.dev_lo, shi_world.dev_bytes, addr, bytes, &out->off))
         out->region = SHI_REGION_DEVICE;
     else
-        return added(addr, bytes, out);
+        return added(p->pe, addr, bytes, out);
     return 0;
 }
 

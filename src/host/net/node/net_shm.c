@@ -184,6 +184,21 @@ static size_t heap_mapping(size_t heap_bytes)
     return heap_bytes ? heap_bytes : SHI_PAGE_BYTES;
 }
 
+/* Map a range of the file anywhere, but aligned for huge pages and shmem_align. MAP_FAILED: there is no room. */
+static void *map_aligned(int fd, uint64_t off, size_t bytes)
+{
+    void *space = mmap(NULL, bytes + SHI_HUGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED)
+        return space;
+    char *at = (char *)shi_round_up((uintptr_t)space, SHI_HUGE_BYTES), *end = (char *)space + bytes + SHI_HUGE_BYTES;
+    void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, (off_t)off);
+    size_t used = p == MAP_FAILED ? 0 : shi_round_up(bytes, SHI_PAGE_BYTES);
+    munmap(space, used ? (size_t)(at - (char *)space) : bytes + SHI_HUGE_BYTES); /* what was reserved for the alignment */
+    if (used)
+        munmap(at + used, (size_t)(end - at) - used);
+    return p;
+}
+
 /* Map this PE's heap, at the same address on every PE where that is free: programs that send symmetric pointers to other
  * PEs then work, though the specification does not promise it. */
 static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, int n, uintptr_t *lo)
@@ -199,17 +214,8 @@ static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, i
             p = MAP_FAILED;
         }
     }
-    if (p == MAP_FAILED) { /* anywhere, but aligned for huge pages and shmem_align */
-        void *space = mmap(NULL, bytes + SHI_HUGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        char *at = (char *)shi_round_up((uintptr_t)space, SHI_HUGE_BYTES), *end = (char *)space + bytes + SHI_HUGE_BYTES;
-        if (space != MAP_FAILED)
-            p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, (off_t)off);
-        if (p != MAP_FAILED) { /* what was reserved for the alignment */
-            size_t used = shi_round_up(bytes, SHI_PAGE_BYTES);
-            munmap(space, (size_t)(at - (char *)space));
-            munmap(at + used, (size_t)(end - at) - used);
-        }
-    }
+    if (p == MAP_FAILED)
+        p = map_aligned(fd, off, bytes);
     if (p == MAP_FAILED)
         return no_addresses(bytes, n);
     madvise(p, bytes, MADV_HUGEPAGE); /* a hint: kernels without huge pages use small ones */
@@ -454,8 +460,8 @@ void shi_shm_release(const struct shi_shm *s, uint64_t off, size_t bytes)
 
 void *shi_shm_map(const struct shi_shm *s, void *at, uint64_t off, size_t bytes, int own)
 {
-    int flags = (own ? MAP_PRIVATE : MAP_SHARED) | (at ? MAP_FIXED : 0) | MAP_NORESERVE;
-    void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, s->fd, (off_t)off);
+    int flags = (own ? MAP_PRIVATE : MAP_SHARED) | (at ? MAP_FIXED : 0) | MAP_NORESERVE, aligned = !at && bytes >= SHI_HUGE_BYTES;
+    void *p = aligned ? map_aligned(s->fd, off, bytes) : mmap(at, bytes, PROT_READ | PROT_WRITE, flags, s->fd, (off_t)off);
     if (p == MAP_FAILED)
         return NULL;
     madvise(p, bytes, at ? MADV_DODUMP : MADV_DONTDUMP);

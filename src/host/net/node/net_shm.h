@@ -78,7 +78,7 @@ void shi_shm_drop_heap(const struct shi_shm *s, size_t from, size_t heap_bytes);
 int shi_shm_reserve(const struct shi_shm *s, size_t bytes, uint64_t *off);
 void shi_shm_release(const struct shi_shm *s, uint64_t off, size_t bytes);
 
-/* Map such a range, at `at` or, with NULL, anywhere. The address or NULL. own: as in a forked child. */
+/* Map such a range, at `at` or, with NULL, anywhere, aligned for huge pages if it has room for one. The address or NULL. own: as in a forked child. */
 void *shi_shm_map(const struct shi_shm *s, void *at, uint64_t off, size_t bytes, int own);
 
 /* In a child that the node's PE number `local` has forked: its stores to the heap, and to what the PEs share, are its own from here on. What it

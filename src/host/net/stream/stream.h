@@ -23,7 +23,7 @@
 
 struct shi_lane;
 
-/* The symmetric memory of a PE. ADDED: the first of the program's own memory. */
+/* The symmetric memory of a PE. ADDED: the first beside the heaps. */
 enum { SHI_STREAM_ADDED = 32 };
 enum shi_region { SHI_REGION_HEAP, SHI_REGION_DATA, SHI_REGION_SYNC, SHI_REGION_DEVICE, SHI_REGION_ADDED,
                   SHI_REGIONS = SHI_REGION_ADDED + SHI_STREAM_ADDED };

@@ -2,7 +2,7 @@
  * stream_memory.c - the memory that transfers name: this PE's regions, those of peers, memory that is exposed for messages.
  *
  *   word              written by                           read by             order
- *   exposed           the thread in a collective call      shi_stream_expose   R1 -> A1 an entry is whole. Entries are not freed
+ *   exposed           threads in collective calls          shi_stream_expose   R1 -> A1 an entry is whole. Entries are not freed
  *   an entry's bytes  the same; 0 once it is withdrawn     the same            relaxed: memory in a transfer is not withdrawn
  */
 #include <errno.h>
@@ -41,7 +41,7 @@ int shi_stream_pins(void)
 void shi_stream_cannot_register(enum shi_region region, size_t bytes, int err)
 {
     static const char *const names[SHI_REGION_ADDED + 1] = {"symmetric heap (SHMEM_SYMMETRIC_SIZE)", "static data", "sync area",
-                                                            "device heap (SHMEM_DEVICE_SYMMETRIC_SIZE)", "program's own memory"};
+                                                            "device heap (SHMEM_DEVICE_SYMMETRIC_SIZE)", "memory beside the heaps"};
     struct rlimit locked = {.rlim_cur = RLIM_INFINITY};
     char most[32] = "unlimited";
     getrlimit(RLIMIT_MEMLOCK, &locked);
@@ -66,8 +66,9 @@ static int expose_region(enum shi_region region, size_t bytes, struct shi_net_me
         free(e);
         return err;
     }
-    *e = (struct exposed){exposed, region, shi_stream_net.own[region].base, bytes, *out};
-    __atomic_store_n(&exposed, e, __ATOMIC_RELEASE); /* R1 */
+    *e = (struct exposed){__atomic_load_n(&exposed, __ATOMIC_RELAXED), region, shi_stream_net.own[region].base, bytes, *out};
+    while (!__atomic_compare_exchange_n(&exposed, &e->next, e, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) /* R1 */
+        ;
     return 0;
 }
 
