@@ -97,6 +97,13 @@ static int get_block(const char *routine, size_t bytes, size_t align, size_t *of
  * first update; huge pages. What the system refuses remains undone. */
 enum { LINES_BYTES = 2 * SHI_LINE_BYTES, UPDATED = SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE };
 
+static size_t alignment_for(size_t bytes, long hints)
+{
+    if ((hints & SHMEMX_MALLOC_HUGE_PAGES) && bytes >= SHI_HUGE_BYTES)
+        return SHI_HUGE_BYTES;
+    return hints & UPDATED ? LINES_BYTES : SHI_HEAP_ALIGN;
+}
+
 static void obey(const char *routine, size_t off, size_t bytes, long hints)
 {
     const char *why = "they would end behind the heap";
@@ -189,9 +196,8 @@ SHI_DEF(void *, shmem_malloc, (size_t size))
 
 SHI_DEF(void *, shmem_malloc_with_hints, (size_t size, long hints))
 {
-    int huge = (hints & SHMEMX_MALLOC_HUGE_PAGES) && size >= SHI_HUGE_BYTES, updated = (hints & UPDATED) && size < PTRDIFF_MAX;
-    size_t align = huge ? SHI_HUGE_BYTES : updated ? LINES_BYTES : SHI_HEAP_ALIGN;
-    return get_with_hints(__func__, updated && !shi_world.check ? shi_round_up(size, LINES_BYTES) : size, align, 0, hints);
+    int pad = (hints & UPDATED) && size < PTRDIFF_MAX && !shi_world.check; /* checks need the size that was asked for */
+    return get_with_hints(__func__, pad ? shi_round_up(size, LINES_BYTES) : size, alignment_for(size, hints), 0, hints);
 }
 
 SHI_DEF(void *, shmem_calloc, (size_t count, size_t size))
