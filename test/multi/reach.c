@@ -66,7 +66,7 @@ static void test_none(void)
 /* Catches: device memory that passes for the host's; loads and stores of kernels where the network is between. */
 static void test_device(void)
 {
-    shmemx_space_t s;
+    shmemx_space_t s = SHMEMX_SPACE_INVALID;
     const shmemx_space_config_t c = {.memory = SHMEMX_MEMORY_DEVICE, .size = 4096};
     char *heap = shmemg_malloc(64);
     CHECK(heap && shmemx_space_create(SHMEM_TEAM_WORLD, &c, &s) == 0);
