@@ -101,7 +101,7 @@ run() { # WAY, PES, PROGRAM, ARGUMENTS
         timeout "${ISHMEM_TIMEOUT:-300}" "$hosts" in h1 $OSHRUN --engine mpirun -H "h1:$((pes / 2)),h2:$((pes / 2))" -n "$pes" \
             -x ISHMEM_SHMEM_LIB_NAME -x ACPP_APPDB_DIR -x ACPP_DEBUG_LEVEL "$@"
         ;;
-    esac > "$work/log" 2>&1 < /dev/null && ! grep -qE 'FAIL|ERROR|[1-9][0-9]* errors|errors [1-9]|does not match' "$work/log"
+    esac > "$work/log" 2>&1 < /dev/null && ! grep -qE 'FAIL|ERROR|(^|[^-0-9])[1-9][0-9]* errors|errors [1-9]|does not match' "$work/log"
 }
 touch "$bin/table"
 while read -r file; do

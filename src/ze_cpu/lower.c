@@ -4,6 +4,8 @@
  */
 #include "ze_cpu/lower.h"
 
+#include <string.h>
+
 #include "ze_cpu/cfg.h"
 #include "ze_cpu/emit.h"
 #include "ze_cpu/op.h"
@@ -116,6 +118,13 @@ static struct zc_call *call_at(struct zc_module *m, uint32_t word)
     return &m->calls.v[lo];
 }
 
+/* What assert calls: SYCL and OpenCL C have no definition of it. Here it ends the kernel. */
+static bool is_assertion(const struct zc_module *m, const struct zc_fn *f)
+{
+    const char *name = m->id[f->id].name;
+    return !f->body && name && !strcmp(name, "__assert_fail");
+}
+
 /* In module.extra: for each argument its parameter's slot (link_calls fills it in), its slot, its size. */
 static void call(struct zc_module *m, const uint32_t *p)
 {
@@ -133,8 +142,8 @@ static void call(struct zc_module *m, const uint32_t *p)
         m->extra.v[e + i * 3 + 2] = size;
     }
     uint32_t d = zc_type(m, p[1])->size ? zc_result(m, p) : 0;
-    if (!f.body) { /* zeKernelCreate refuses the kernels that call it */
-        zc_emit(m, OP_TRAP, 0, 0, 0);
+    if (!f.body) { /* zeKernelCreate refuses the kernels that call another one */
+        zc_emit(m, OP_TRAP, 0, 0, 0)->ptr = is_assertion(m, &f) ? "an assertion failed" : NULL;
         return;
     }
     c->ins = m->code.n;
@@ -279,7 +288,8 @@ static void order_calls(struct zc_module *m, uint32_t index, uint32_t *order, ui
     for (uint32_t i = 0; i < f->ncalls; i++) {
         uint32_t g = m->calls.v[f->call + i].callee;
         if (!m->fns.v[g].body) {
-            f->missing = m->fns.v[g].id;
+            if (!is_assertion(m, &m->fns.v[g]))
+                f->missing = m->fns.v[g].id;
             continue;
         }
         order_calls(m, g, order, n, depth + 1);

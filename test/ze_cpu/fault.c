@@ -53,6 +53,16 @@ static void freed(void)
     stray("store_at", q, (uint64_t)p - (uint64_t)q, "store of 4 bytes");
 }
 
+/* Catches: a kernel with an assertion that cannot be created, or that goes on behind one that failed. */
+static void assertion(void)
+{
+    uint32_t *p = zt_host(4096);
+    CHECKF(!run("asserts", p, 0) && p[0] == 7, "%s", report);
+    p[0] = 0;
+    stray("asserts", p, 1, "an assertion failed");
+    CHECK(p[0] == 0);
+}
+
 /* Catches: a check that is too strict. */
 static void allowed(void)
 {
@@ -99,6 +109,7 @@ int main(void)
     module = zt_module("fault");
     RUN(outside, "accesses outside USM");
     RUN(freed, "an access to freed memory");
+    RUN(assertion, "an assertion that fails ends its kernel");
     RUN(allowed, "accesses that are allowed");
     RUN(queue_status, "queue and fence return device lost after a fault");
     return tap_end();

@@ -31,3 +31,14 @@ __kernel void lawful(__global uint *p, ulong unused)
     mine[i & 3] = l[i & 15];
     inside[i] = mine[i & 3] + 1;
 }
+
+/* What the C library's assert calls. */
+void __assert_fail(__constant char *assertion, __constant char *file, unsigned line, __constant char *function);
+
+__kernel void asserts(__global uint *p, ulong fails)
+{
+    if (get_global_id(0) == 5 && fails)
+        __assert_fail("fails == 0", "fault.cl", 5, "asserts");
+    if (get_global_id(0) == 5)
+        p[0] = 7;
+}
