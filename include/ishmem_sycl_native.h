@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #if SHI_ACPP
+#include <dlfcn.h>
 #include <hipSYCL/runtime/ze/ze_hardware_manager.hpp>
 #else
 #include <sycl/ext/oneapi/backend/level_zero.hpp>
@@ -22,6 +23,16 @@ inline sycl::queue &shi_sycl_queue(void)
     static sycl::queue *q = new sycl::queue;
     return *q;
 }
+
+#if SHI_ACPP
+/* Does AdaptiveCpp's runtime find the loader's zeModuleCreate before the library's, which gives kernels their context? */
+inline bool shi_sycl_misses(void)
+{
+    Dl_info in;
+    void *create = dlsym(RTLD_DEFAULT, "zeModuleCreate");
+    return create && dladdr(create, &in) && in.dli_fname && strstr(in.dli_fname, "libze_loader");
+}
+#endif
 
 /* Unchanged and one line when that device is not Level Zero's. */
 inline void shi_sycl_native(ze_driver_handle_t *driver, ze_context_handle_t *context, ze_device_handle_t *device)
@@ -39,6 +50,11 @@ inline void shi_sycl_native(ze_driver_handle_t *driver, ze_context_handle_t *con
         return;
     }
 #if SHI_ACPP
+    if (shi_sycl_misses()) {
+        if (::shmem_my_pe() == 0)
+            fprintf(stderr, "ishmem_init: kernels cannot communicate: the program is linked with libze_loader before libfulmar\n");
+        return;
+    }
     auto id = q.get_device().AdaptiveCpp_device_id();
     auto *of = q.get_context().AdaptiveCpp_runtime()->backends().get(id.get_backend())->get_hardware_manager()->get_device(id.get_id());
     auto *ze = static_cast<hipsycl::rt::ze_hardware_context *>(of);

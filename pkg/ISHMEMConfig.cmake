@@ -39,11 +39,14 @@ else()
 endif()
 set(ISHMEM_LINK_FLAGS ${ISHMEM_FLAGS})
 
+# The program's libraries behind it, such as ze_loader: AdaptiveCpp's runtime has to find the library's zeModuleCreate first.
+set(_ishmem_first "SHELL:-Wl,--push-state,--no-as-needed \"${ISHMEM_LIBRARY}\" -Wl,--pop-state")
+
 if(NOT TARGET ISHMEM::ISHMEM)
   add_library(ISHMEM::ISHMEM INTERFACE IMPORTED)
   set_target_properties(ISHMEM::ISHMEM PROPERTIES
     INTERFACE_INCLUDE_DIRECTORIES "${ISHMEM_INCLUDE}"
     INTERFACE_COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:${ISHMEM_FLAGS}>"
-    INTERFACE_LINK_OPTIONS "${ISHMEM_LINK_FLAGS}"
+    INTERFACE_LINK_OPTIONS "${ISHMEM_LINK_FLAGS};${_ishmem_first}"
     INTERFACE_LINK_LIBRARIES Fulmar::fulmar)
 endif()

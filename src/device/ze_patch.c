@@ -26,6 +26,8 @@ static struct state {
 } states[MAX_STATES];
 static int n_states;
 static struct shi_dev_ctx now; /* version 0: none */
+static ze_context_handle_t heap_context; /* of the symmetric heap's memory; NULL: not known */
+static ze_device_handle_t heap_device;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all above */
 
 static void *loader(const char *name)
@@ -104,6 +106,18 @@ static int make_state(ze_context_handle_t context, ze_device_handle_t device, st
     return err;
 }
 
+/* Level Zero has memory for the kernels of its context alone, and of its device and those that can access it. */
+static void warn_of_heap(const struct state *s)
+{
+    ze_bool_t can = 1;
+    if (!heap_context)
+        return;
+    if (s->context != heap_context)
+        shi_log_error("a kernel's Level Zero context is another one than that of SYCL's default device: it may have no access to symmetric memory");
+    else if (s->device != heap_device && !LOADER(zeDeviceCanAccessPeer, s->device, heap_device, &can) && !can)
+        shi_log_error("a kernel's device is another one than SYCL's default device, whose memory it cannot access: it has no symmetric memory");
+}
+
 static struct shi_sycl_state *state_of(ze_context_handle_t context, ze_device_handle_t device)
 {
     for (int i = 0; i < n_states; i++)
@@ -114,6 +128,7 @@ static struct shi_sycl_state *state_of(ze_context_handle_t context, ze_device_ha
                       n_states < MAX_STATES ? "no memory for it on the device" : "too many contexts");
         return NULL;
     }
+    warn_of_heap(&states[n_states]);
     return states[n_states++].at;
 }
 
@@ -131,6 +146,16 @@ void shi_ze_patch_tell(const struct shi_dev_ctx *ctx)
     now = ctx ? *ctx : (struct shi_dev_ctx){0};
     for (int i = 0; i < n_states; i++)
         tell(&states[i]);
+    pthread_mutex_unlock(&lock);
+}
+
+void shi_ze_patch_heap(ze_context_handle_t context, ze_device_handle_t device)
+{
+    pthread_mutex_lock(&lock);
+    heap_context = context;
+    heap_device = device;
+    for (int i = 0; i < n_states; i++)
+        warn_of_heap(&states[i]);
     pthread_mutex_unlock(&lock);
 }
 

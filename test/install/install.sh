@@ -124,7 +124,7 @@ END
     . "$top_srcdir/test/lib/sycl.sh"
     if find_sycl "$work/jit"; then
         acpp=$(dirname "$(dirname "$(command -v acpp)")")
-        ishmem "SYCL with acpp" acpp -DCMAKE_CXX_COMPILER=acpp "-DEXAMPLE=$top_srcdir/examples/pass_sycl.cpp"
+        ishmem "SYCL with acpp" acpp -DCMAKE_CXX_COMPILER=acpp "-DBEFORE=-Wl,--no-as-needed;ze_loader" "-DEXAMPLE=$top_srcdir/examples/pass_sycl.cpp"
         ishmem "SYCL with AdaptiveCpp's launcher" launcher -DACPP_LAUNCHER=ON "-DEXAMPLE=$top_srcdir/examples/pass_sycl.cpp"
     else
         skip "find_package(ISHMEM): SYCL" "$no_sycl"

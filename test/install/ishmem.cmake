@@ -4,7 +4,7 @@ project(user CXX)
 set(VERSION 1.5.1 CACHE STRING "of the API")
 find_package(ISHMEM ${VERSION} REQUIRED)
 add_executable(ishmem_example ${EXAMPLE})
-target_link_libraries(ishmem_example PRIVATE ISHMEM::ISHMEM)
+target_link_libraries(ishmem_example PRIVATE ${BEFORE} ISHMEM::ISHMEM)
 
 enable_testing()
 add_test(NAME ishmem_example COMMAND ${Fulmar_OSHRUN} -n 3 $<TARGET_FILE:ishmem_example>)

@@ -24,6 +24,7 @@ void shmemx_sycl_claim(void)
 
 static void forget(void)
 {
+    shi_ze_patch_heap(NULL, NULL);
     shi_ze_patch_tell(NULL);
 }
 
@@ -43,8 +44,10 @@ int shmemx_sycl_up(ze_driver_handle_t driver, ze_context_handle_t context, ze_de
     void *first = shmemg_malloc(1); /* collective: the device heap comes up */
     if (!first)
         return err ? err : -ENODEV;
-    if (driver && !err)
+    if (driver && !err) {
         warn_of_one_device();
+        shi_ze_patch_heap(context, device);
+    }
     shmemg_free(first);
     shi_need_device(__func__);
     shi_module_faults(shi_ze_patch_fault);
