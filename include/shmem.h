@@ -66,7 +66,6 @@ enum {
 #define SHMEM_ALLTOALL_SYNC_SIZE SHMEM_SYNC_SIZE
 #define SHMEM_ALLTOALLS_SYNC_SIZE SHMEM_SYNC_SIZE
 #define SHMEM_REDUCE_MIN_WRKDATA_SIZE 1
-
 /* Deprecated: the same with a leading underscore. */
 #define _SHMEM_MAJOR_VERSION SHMEM_MAJOR_VERSION
 #define _SHMEM_MINOR_VERSION SHMEM_MINOR_VERSION
@@ -87,7 +86,8 @@ enum {
 #define _SHMEM_REDUCE_MIN_WRKDATA_SIZE SHMEM_REDUCE_MIN_WRKDATA_SIZE
 
 /* ---- 7 Library handles -------------------------------------------------------------------------------------- */
-
+#undef shmem_ctx_t /* of kernels, in CUDA C++, where shmemg.h comes before */
+#undef shmem_team_t
 typedef struct shmem_ctx *shmem_ctx_t;
 typedef struct shmem_team *shmem_team_t;
 

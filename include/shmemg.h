@@ -4,7 +4,7 @@
  * Source: OpenSHMEM GPU auxiliary specification, draft 0.1. The names follow it:
  *   shmemg_NAME(...)           on the default context, which the host writes into the module
  *   shmemg_ctx_NAME(ctx, ...)  on a context that is an argument of the kernel; here every routine has this form
- *                              of type shmem_ctx_t; where shmem.h and shmemx.h are included before, it is shmemg_ctx_t, and a team shmemg_team_t
+ *                              of type shmem_ctx_t; in CUDA C++ that is shmemg_ctx_t, and a team shmemg_team_t, where shmem.h is included, too
  *   NAME_tg, NAME_htg          all work-items of the work-group (_tg) or sub-group (_htg) call together with equal arguments
  *                              and return together
  * Beyond the draft: typed put, get and put_signal; signal_set and signal_add; fetch, set and swap of float and double;
@@ -30,10 +30,13 @@
 
 #if defined(__OPENCL_C_VERSION__) || defined(__CUDACC__) || defined(SHMEMG_HOST_ITEMS) || defined(SHI_SYCL)
 
+#ifdef NVSHMEM_DEVICE_H
+#error "A file includes shmemg.h or nvshmem.h: each brings the device library under names of its own"
+#endif
 #include "shmem_table.h"
 
-/* In CUDA C++ of one source shmem.h, which comes first, has types of these names for the host. */
-#if defined(SHMEM_H) && defined(__CUDACC__) && !defined(SHI_NAMESPACE)
+/* In CUDA C++ of one source shmem.h has types of these names for the host; these names hold until it is included. */
+#if defined(__CUDACC__) && !defined(SHI_NAMESPACE)
 #define shmem_ctx_t shmemg_ctx_t
 #define shmem_team_t shmemg_team_t
 #endif
@@ -190,7 +193,8 @@ SHMEMG_API_ void shmemxg_gpc_exec_nbi(int func, int pe, const void *hdr, size_t 
  * SHMEM_TEAM_WORLD, or NULL: all PEs. hdr has at most 24 bytes. -EIO: *failed, unless failed is NULL, is then the PE that failed
  * (-1 with any other result). A tree function of the program runs on a thread of the library.
  */
-#ifndef SHMEMX_GPC_H /* which has them for the host */
+#ifndef SHMEMX_GPC_TREES_ /* of shmemx_gpc.h */
+#define SHMEMX_GPC_TREES_
 enum { SHMEMX_GPC_BINARY = 0, SHMEMX_GPC_BINOMIAL = 1 };
 enum { SHMEMX_GPC_NONE = -1 };
 #endif
@@ -381,7 +385,9 @@ SHMEMG_GROUPS_(SHMEMG_SIGNAL_WAIT_, )
                                SHMEM_IF_##AMO(SHMEMG_TYPED_AMO_(N, SHMEMG_SPELL_(N, T))))
 SHMEM_TYPES(SHMEMG_ROW_, )
 
+#ifdef SHMEM_H
 #undef shmem_ctx_t
 #undef shmem_team_t
+#endif
 #endif
 #endif

@@ -35,8 +35,11 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
+#ifndef SHMEMX_GPC_TREES_ /* of shmemg.h */
+#define SHMEMX_GPC_TREES_
 enum { SHMEMX_GPC_BINARY = 0, SHMEMX_GPC_BINOMIAL = 1 };               /* predefined trees */
 enum { SHMEMX_GPC_NONE = -1 };                                         /* no callback */
+#endif
 enum { SHMEMX_GPC_INIT = 1, SHMEMX_GPC_PROBE = 2, SHMEMX_GPC_WAIT = 3 }; /* the reason of a call of func or callback */
 enum { SHMEMX_GPC_DONE = 0, SHMEMX_GPC_PENDING = 1 };                  /* its return values */
 

@@ -24,6 +24,9 @@ enum { SHMEMX_TEAM_IDENT, SHMEMX_TEAM_CONGRUENT, SHMEMX_TEAM_SIMILAR, SHMEMX_TEA
 /*
  * shmemx_team_split_list: PE i of the new team is PE pes[i] of the parent. All members pass the same list of n_pes different PEs.
  * shmemx_team_split_color: a team of the PEs with the same color, in the order of their keys, and of the parent where keys are equal.
+ * shmemx_team_create: PE i of the new team is PE pes[i] of the world. Collective over the n_pes different PEs of the list alone, which pass the
+ * same one; others need not know of it. psync is a symmetric array of a long for each PE of the world, all SHMEM_SYNC_VALUE, for this
+ * routine alone. At most 1,024 different lists and active sets in a job. -1: the list is none, or lacks the calling PE.
  * shmemx_team_dup: a team of the same PEs with the same configuration, whose collectives and contexts are separate. Collective over the team.
  *
  * The others communicate with no PE. shmemx_team_translate_pes stores in dest_pes[i] the number in dest_team of PE src_pes[i] of
@@ -37,6 +40,9 @@ enum { SHMEMX_TEAM_IDENT, SHMEMX_TEAM_CONGRUENT, SHMEMX_TEAM_SIMILAR, SHMEMX_TEA
        shmem_team_t *new_team))                                                                                      \
     U(int, shmemx_team_split_color,                                                                                  \
       (shmem_team_t parent_team, int color, int key, const shmem_team_config_t *config, long config_mask,            \
+       shmem_team_t *new_team))                                                                                      \
+    U(int, shmemx_team_create,                                                                                       \
+      (const int *pes, int n_pes, long *psync, const shmem_team_config_t *config, long config_mask,                  \
        shmem_team_t *new_team))                                                                                      \
     U(int, shmemx_team_dup, (shmem_team_t team, shmem_team_t *new_team))                                             \
     U(int, shmemx_team_translate_pes,                                                                                \

@@ -58,6 +58,8 @@ int nvshmem_team_split_strided(nvshmem_team_t parent, int start, int stride, int
 int nvshmem_team_split_2d(nvshmem_team_t parent, int xrange, const nvshmem_team_config_t *xaxis_config, long xaxis_mask,
                           nvshmem_team_t *xaxis_team, const nvshmem_team_config_t *yaxis_config, long yaxis_mask,
                           nvshmem_team_t *yaxis_team);
+int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid);
+int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long config_mask, int npes, int pe_idx_in_team);
 void nvshmem_team_destroy(nvshmem_team_t team);
 void nvshmem_team_get_config(nvshmem_team_t team, nvshmem_team_config_t *config);
 /* Fulmar's own: a team's handle on the host; the device heap comes up, if it has not (all PEs call); completion of what kernels have started; the type of a reduction, its operation. */
@@ -317,5 +319,6 @@ NVSHMEM_TYPES_REDUCE_(FULMAR_ARITH_REDUCE_, nvshmem_, FULMAR_BOTH_, SHI_THREAD, 
 
 #ifdef __CUDACC__
 #include "nvshmem_kernel.h"
+#include "nvshmem_qp.h"
 #endif
 #endif

@@ -7,6 +7,10 @@
 #ifndef NVSHMEM_DEVICE_H
 #define NVSHMEM_DEVICE_H
 
+#ifdef SHMEMG_H
+#error "A file includes shmemg.h or nvshmem.h: each brings the device library under names of its own"
+#endif
+
 #include <cooperative_groups.h> /* as NVSHMEM's headers do, and programs rely on it */
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

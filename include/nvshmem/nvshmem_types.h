@@ -32,6 +32,9 @@ typedef enum {
     NVSHMEM_STATUS_FULL_MPG
 } nvshmemx_init_status_t;
 typedef enum { NVSHMEM_PE_INVALID = -1, NVSHMEMX_PE_ANY = 1 << 15, NVSHMEMX_PE_ALL = 1 << 15 } nvshmem_pe_index_t;
+/* Queue pairs: see nvshmem_qp.h. */
+typedef enum { NVSHMEMX_QP_HOST, NVSHMEMX_QP_DEFAULT, NVSHMEMX_QP_ANY = INT_MAX, NVSHMEMX_QP_ALL = INT_MAX } nvshmemx_qp_handle_index_t;
+typedef int nvshmemx_qp_handle_t;
 enum nvshmemx_status {
     NVSHMEMX_SUCCESS,
     NVSHMEMX_ERROR_INVALID_VALUE,

@@ -23,6 +23,9 @@ int nvshmemx_collective_launch(const void *func, dim3 grid, dim3 block, void **a
 int nvshmemx_collective_launch_query_gridsize(const void *func, dim3 block, void **args, size_t shared, int *gridsize);
 int nvshmemx_cumodule_init(struct CUmod_st *module);
 int nvshmemx_cumodule_finalize(struct CUmod_st *module);
+int nvshmemx_culibrary_init(struct CUlib_st *library);
+int nvshmemx_culibrary_finalize(struct CUlib_st *library);
+int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_array);
 int nvshmemx_buffer_register(void *addr, size_t length);
 int nvshmemx_buffer_unregister(void *addr);
 void nvshmemx_buffer_unregister_all(void);

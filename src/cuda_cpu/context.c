@@ -76,6 +76,28 @@ CUresult cuCtxGetDevice(CUdevice *device)
     return cc_check_context();
 }
 
+/* A context of the program is the device's only one: what is not freed stays after its end. */
+CUresult cuCtxCreate(CUcontext *context, unsigned flags, CUdevice device)
+{
+    (void)flags;
+    CUresult r = device < 0 || device >= ZC_DEVICES ? CUDA_ERROR_INVALID_DEVICE : cuDevicePrimaryCtxRetain(context, device);
+    return r ? r : cuCtxPushCurrent(*context);
+}
+
+CUresult cuCtxCreate_v4(CUcontext *context, void *params, unsigned flags, CUdevice device)
+{
+    (void)params;
+    return cuCtxCreate(context, flags, device);
+}
+
+CUresult cuCtxDestroy(CUcontext context)
+{
+    CUresult r = context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    if (!r && current.n && current.stack[current.n - 1] == context)
+        current.n--;
+    return r;
+}
+
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active)
 {
     (void)device;

@@ -184,7 +184,7 @@ static const struct {
 } calls[] = {
 #define X(call, params) {#call, (void (*)(void))call},
     CUDA_CALLS(X) CUDA_CALLS_VIRTUAL(X) CUDA_CALLS_SINCE_12_4(X) CUDA_CALLS_CPU(X) CC_MORE_CALLS(X) CC_LINK_CALLS(X)
-    CC_GRAPH_CALLS(X)
+    CC_LIBRARY_CALLS(X) CC_GRAPH_CALLS(X)
 #undef X
 };
 
@@ -200,14 +200,19 @@ static bool find(const char *name, void **call)
     return false;
 }
 
-/* From CUDA 13 on, the plain name of a call with two forms means the second. */
+/* From CUDA 13 on, the plain name of a call with two forms means the second, and cuCtxCreate the fourth. */
 CUresult cuGetProcAddress_v2(const char *name, void **call, int version, uint64_t flags, CUdriverProcAddressQueryResult *found)
 {
-    char second[128];
+    static const char *const form[] = {"_v4", "_v2"};
+    char later[128];
+    bool is_there = false;
     (void)flags;
-    snprintf(second, sizeof second, "%s_v2", name);
     *call = NULL;
-    if (!(version >= VERSION && find(second, call)) && !find(name, call))
+    for (unsigned k = 0; version >= VERSION && !is_there && k < sizeof form / sizeof *form; k++) {
+        snprintf(later, sizeof later, "%s%s", name, form[k]);
+        is_there = find(later, call);
+    }
+    if (!is_there && !find(name, call))
         return CUDA_ERROR_NOT_FOUND;
     if (found)
         *found = 0;

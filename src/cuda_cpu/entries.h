@@ -1,11 +1,12 @@
 /*
- * entries.h - the calls of the CUDA driver API that this library has: those that cuda_driver.h, link_calls.h and graph_calls.h list, and more. Every call has
+ * entries.h - the calls of the CUDA driver API that this library has: those that cuda_driver.h, link_calls.h, library_calls.h and graph_calls.h list, and more. Every call has
  * a body in one of the files in the upper rows of README.md's map: one without fails to link.
  */
 #ifndef CC_ENTRIES_H
 #define CC_ENTRIES_H
 
 #include "cuda_cpu/graph_calls.h"
+#include "cuda_cpu/library_calls.h"
 #include "cuda_cpu/link_calls.h"
 #include "device/cuda_driver.h"
 
@@ -19,6 +20,9 @@ typedef struct {
     X(cuDeviceTotalMem, (size_t *bytes, CUdevice device))                                                             \
     X(cuCtxSetCurrent, (CUcontext context))                                                                           \
     X(cuCtxGetCurrent, (CUcontext * context))                                                                         \
+    X(cuCtxCreate, (CUcontext * context, unsigned flags, CUdevice device))                                            \
+    X(cuCtxCreate_v4, (CUcontext * context, void *params, unsigned flags, CUdevice device))                           \
+    X(cuCtxDestroy, (CUcontext context))                                                                              \
     X(cuCtxGetDevice, (CUdevice * device))                                                                            \
     X(cuDeviceComputeCapability, (int *major, int *minor, CUdevice device))                                           \
     X(cuDeviceGetUuid, (CUuuid * uuid, CUdevice device))                                                              \
@@ -60,6 +64,7 @@ CUDA_CALLS_SINCE_12_4(CC_DECLARE_CALL)
 CUDA_CALLS_CPU(CC_DECLARE_CALL)
 CC_MORE_CALLS(CC_DECLARE_CALL)
 CC_LINK_CALLS(CC_DECLARE_CALL)
+CC_LIBRARY_CALLS(CC_DECLARE_CALL)
 CC_GRAPH_CALLS(CC_DECLARE_CALL)
 #undef CC_DECLARE_CALL
 

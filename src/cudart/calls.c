@@ -67,3 +67,57 @@ FORWARD_IN(cuMemImportFromShareableHandle, (CUmemGenericAllocationHandle *h, voi
 FORWARD_IN(cuMemGetAllocationPropertiesFromHandle, (CUmemAllocationProp *prop, CUmemGenericAllocationHandle h), prop, h)
 FORWARD_IN(cuMemGetInfo, (size_t *left, size_t *all), left, all)
 FORWARD_IN(cuMemAllocManaged, (CUdeviceptr *p, size_t bytes, unsigned flags), p, bytes, flags)
+FORWARD_IN(cuMemHostAlloc, (void **p, size_t bytes, unsigned flags), p, bytes, flags)
+FORWARD_IN(cuMemFreeHost, (void *p), p)
+FORWARD_IN(cuMemcpyDtoD, (CUdeviceptr to, CUdeviceptr from, size_t bytes), to, from, bytes)
+FORWARD_IN(cuMemcpyHtoDAsync, (CUdeviceptr to, const void *from, size_t bytes, CUstream s), to, from, bytes, s)
+FORWARD_IN(cuMemcpyDtoHAsync, (void *to, CUdeviceptr from, size_t bytes, CUstream s), to, from, bytes, s)
+FORWARD_IN(cuModuleLoadDataEx, (CUmodule *m, const void *image, unsigned n, CUjit_option *option, void **value), m, image, n, option, value)
+FORWARD_IN(cuStreamCreate, (CUstream *s, unsigned flags), s, flags)
+FORWARD_IN(cuStreamDestroy, (CUstream s), s)
+FORWARD_IN(cuStreamQuery, (CUstream s), s)
+FORWARD_IN(cuEventCreate, (CUevent *e, unsigned flags), e, flags)
+FORWARD_IN(cuEventDestroy, (CUevent e), e)
+FORWARD_IN(cuEventRecord, (CUevent e, CUstream s), e, s)
+FORWARD_IN(cuEventQuery, (CUevent e), e)
+FORWARD_IN(cuEventSynchronize, (CUevent e), e)
+FORWARD_IN(cuEventElapsedTime, (float *ms, CUevent from, CUevent to), ms, from, to)
+FORWARD_IN(cuFuncGetAttribute, (int *v, CUfunction_attribute a, CUfunction f), v, a, f)
+FORWARD_IN(cuFuncSetAttribute, (CUfunction f, CUfunction_attribute a, int v), f, a, v)
+FORWARD_IN(cuCtxGetDevice, (CUdevice *d), d)
+FORWARD(cuCtxDestroy, (CUcontext c), c)
+FORWARD_IN(cuLinkCreate, (unsigned n, CUjit_option *option, void **value, CUlinkState *l), n, option, value, l)
+FORWARD_IN(cuLinkAddData, (CUlinkState l, CUjitInputType type, void *data, size_t bytes, const char *name, unsigned n, CUjit_option *option,
+                           void **value), l, type, data, bytes, name, n, option, value)
+FORWARD_IN(cuLinkAddFile, (CUlinkState l, CUjitInputType type, const char *path, unsigned n, CUjit_option *option, void **value),
+           l, type, path, n, option, value)
+FORWARD_IN(cuLinkComplete, (CUlinkState l, void **image, size_t *bytes), l, image, bytes)
+FORWARD_IN(cuLinkDestroy, (CUlinkState l), l)
+FORWARD_IN(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, CUfunction f, int threads, size_t shared), blocks, f, threads, shared)
+
+#if CUDA_VERSION >= 13000
+FORWARD(cuCtxCreate, (CUcontext *c, CUctxCreateParams *params, unsigned flags, CUdevice d), c, params, flags, d)
+#else
+FORWARD(cuCtxCreate, (CUcontext *c, unsigned flags, CUdevice d), c, flags, d)
+#endif
+
+#if CUDA_VERSION >= 12000
+FORWARD_IN(cuLibraryLoadData, (CUlibrary *l, const void *image, CUjit_option *option, void **value, unsigned n, CUlibraryOption *library_option,
+                               void **library_value, unsigned n_library), l, image, option, value, n, library_option, library_value, n_library)
+FORWARD_IN(cuLibraryUnload, (CUlibrary l), l)
+FORWARD_IN(cuLibraryGetModule, (CUmodule *m, CUlibrary l), m, l)
+FORWARD_IN(cuLibraryGetGlobal, (CUdeviceptr *p, size_t *bytes, CUlibrary l, const char *name), p, bytes, l, name)
+FORWARD_IN(cuLibraryGetKernel, (CUkernel *k, CUlibrary l, const char *name), k, l, name)
+FORWARD_IN(cuKernelGetFunction, (CUfunction *f, CUkernel k), f, k)
+#endif
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice d, CUdevice peer)
+{
+    *can = d != peer;
+    return rt_is_cpu() ? CUDA_SUCCESS : DRIVER(cuDeviceCanAccessPeer)(can, d, peer);
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext c, unsigned flags)
+{
+    return rt_is_cpu() ? CUDA_SUCCESS : DRIVER(cuCtxEnablePeerAccess)(c, flags);
+}

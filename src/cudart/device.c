@@ -131,6 +131,31 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
     return e ? e : CALL(cuCtxEnablePeerAccess, c, flags);
 }
 
+cudaError_t cudaDeviceDisablePeerAccess(int peer)
+{
+    CUdevice d;
+    CUcontext c;
+    RT_BEGIN;
+    if (rt_is_cpu())
+        return cudaSuccess;
+    cudaError_t e = device_of(peer, &d);
+    e = e ? e : CALL(cuDevicePrimaryCtxRetain, &c, d);
+    return e ? e : CALL(cuCtxDisablePeerAccess, c);
+}
+
+/* On the CPU devices access each other, with atomics. */
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int from, int to)
+{
+    CUdevice d, p;
+    cudaError_t e = rt_open();
+    *value = from != to && attribute != cudaDevP2PAttrPerformanceRank && attribute != cudaDevP2PAttrCudaArrayAccessSupported;
+    if (e || rt_is_cpu())
+        return e;
+    e = device_of(from, &d);
+    e = e ? e : device_of(to, &p);
+    return e ? e : CALL(cuDeviceGetP2PAttribute, value, (CUdevice_P2PAttribute)attribute, d, p);
+}
+
 cudaError_t cudaProfilerStart(void)
 {
     return cudaSuccess;

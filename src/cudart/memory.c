@@ -135,6 +135,13 @@ cudaError_t cudaMemAdvise(const void *p, size_t bytes, enum cudaMemoryAdvise adv
     return CALL(cuMemAdvise, AT(p), bytes, (CUmem_advise)advice, DRIVERS(where));
 }
 
+/* On the CPU all devices and the host access managed memory at any time. */
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *p, size_t bytes, unsigned flags)
+{
+    RT_BEGIN;
+    return rt_is_cpu() ? cudaSuccess : CALL(cuStreamAttachMemAsync, stream, AT(p), bytes, flags);
+}
+
 /* ---- copies ---------------------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
@@ -176,6 +183,33 @@ cudaError_t cudaMemset(void *p, int v, size_t bytes)
 {
     RT_BEGIN;
     return bytes ? CALL(cuMemsetD8, AT(p), (unsigned char)v, bytes) : cudaSuccess;
+}
+
+cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int v, size_t width, size_t height, cudaStream_t stream)
+{
+    cudaError_t e = cudaSuccess;
+    for (size_t i = 0; !e && i < height; i++)
+        e = cudaMemsetAsync((char *)p + i * pitch, v, width, stream);
+    return e;
+}
+
+cudaError_t cudaMemset2D(void *p, size_t pitch, int v, size_t width, size_t height)
+{
+    cudaError_t e = cudaMemset2DAsync(p, pitch, v, width, height, NULL);
+    return e ? e : CALL(cuStreamSynchronize, NULL);
+}
+
+/* Addresses say on which device memory is. */
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes, cudaStream_t stream)
+{
+    (void)to_device, (void)from_device;
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+}
+
+cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
+{
+    (void)to_device, (void)from_device;
+    return cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
 }
 
 cudaError_t cudaMemGetInfo(size_t *left, size_t *all)

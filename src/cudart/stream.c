@@ -1,6 +1,8 @@
 /* stream.c - streams and events. */
 #include "runtime.h"
 
+#include <stdlib.h>
+
 SAME(cudaDeviceSynchronize, cuCtxSynchronize, (void))
 SAME(cudaStreamCreateWithFlags, cuStreamCreate, (cudaStream_t *s, unsigned flags), s, flags)
 
@@ -16,6 +18,34 @@ SAME(cudaStreamSynchronize, cuStreamSynchronize, (cudaStream_t s), s)
 SAME(cudaStreamQuery, cuStreamQuery, (cudaStream_t s), s)
 SAME(cudaStreamWaitEvent, cuStreamWaitEvent, (cudaStream_t s, cudaEvent_t e, unsigned flags), s, e, flags)
 SAME(cudaLaunchHostFunc, cuLaunchHostFunc, (cudaStream_t s, cudaHostFn_t fn, void *arg), s, fn, arg)
+
+/* The older form of a host function: it gets the stream, and the state before it. */
+struct callback {
+    cudaStream_t stream;
+    cudaStreamCallback_t fn;
+    void *arg;
+};
+
+static void run_callback(void *arg)
+{
+    struct callback c = *(struct callback *)arg;
+    free(arg);
+    c.fn(c.stream, cudaSuccess, c.arg);
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t fn, void *arg, unsigned flags)
+{
+    struct callback *c = malloc(sizeof *c);
+    if (!c || flags) {
+        free(c);
+        return rt_result((int)(flags ? cudaErrorInvalidValue : cudaErrorMemoryAllocation));
+    }
+    *c = (struct callback){s, fn, arg};
+    cudaError_t e = cudaLaunchHostFunc(s, run_callback, c);
+    if (e)
+        free(c);
+    return e;
+}
 
 /* ---- events ---------------------------------------------------------------------------------------------------------- */
 

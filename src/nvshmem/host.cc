@@ -5,11 +5,18 @@
 #include <nvshmemx.h>
 
 #include <cuda.h>
+#include <sys/random.h>
 
 enum { TEAMS = 512 };
 
 static shmem_team_t same, own[TEAMS]; /* by index */
 static int status, has_heap;
+
+/* For nvshmemx_team_init, by PE: the id of the team that it makes, or 0, and its number there; and for shmemx_team_create. */
+static struct {
+    uint64_t *id, *number;
+    long *psync;
+} seats;
 
 extern "C" {
 int rt_is_cpu(void); /* of src/cudart */
@@ -33,13 +40,28 @@ static int make_teams(void)
     return 0;
 }
 
+static int make_seats(void)
+{
+    size_t n = (size_t)shmem_n_pes();
+    seats.id = (uint64_t *)shmem_calloc(3 * n, sizeof(uint64_t));
+    if (!seats.id)
+        return NVSHMEMX_ERROR_OUT_OF_MEMORY;
+    seats.number = seats.id + n;
+    seats.psync = (long *)(seats.number + n);
+    for (size_t i = 0; i < n; i++)
+        seats.psync[i] = SHMEM_SYNC_VALUE;
+    shmem_sync_all();
+    return 0;
+}
+
 static int started(void)
 {
     char n[16];
     snprintf(n, sizeof n, "%d", shmem_team_n_pes(SHMEM_TEAM_SHARED));
     setenv("ZE_CPU_DEVICES", n, 0); /* libcuda_cpu.so: programs give each PE of a node a device of its own */
     status = NVSHMEM_STATUS_IS_BOOTSTRAPPED;
-    return make_teams();
+    int err = make_seats();
+    return err ? err : make_teams();
 }
 
 /* Before Fulmar reads its variables. NVSHMEM's size is what the program can allocate: the library's words come in addition. */
@@ -122,6 +144,7 @@ void nvshmem_finalize(void)
 {
     cudaDeviceSynchronize();
     nvshmemx_buffer_unregister_all();
+    shmem_free(seats.id);
     shmem_finalize();
     status = has_heap = 0;
     same = SHMEM_TEAM_INVALID;
@@ -171,6 +194,74 @@ int nvshmem_team_split_2d(nvshmem_team_t parent, int xrange, const nvshmem_team_
     int err = shmem_team_split_2d(fulmar_nvshmem_team(parent), xrange, NULL, 0, &tx, NULL, 0, &ty);
     *x = number_of(tx);
     *y = number_of(ty);
+    return err ? NVSHMEMX_ERROR_INVALID_VALUE : 0;
+}
+
+int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid)
+{
+    do
+        if (getrandom(uniqueid, sizeof *uniqueid, 0) != sizeof *uniqueid)
+            return NVSHMEMX_ERROR_INTERNAL;
+    while (*uniqueid == 0 || *uniqueid == NVSHMEM_TEAM_UNIQUID_INITIALIZER);
+    return 0;
+}
+
+/* Members know neither each other nor which PEs are none: each tells all PEs. */
+static void take_seat(uint64_t id, int number, const int *pes, int n)
+{
+    int *member = (int *)calloc((size_t)shmem_n_pes(), sizeof *member);
+    for (int i = 0; i < n && member; i++)
+        member[pes[i]] = 1;
+    for (int pe = 0; pe < shmem_n_pes() && member; pe++)
+        if (!member[pe])
+            shmem_uint64_p(&seats.number[shmem_my_pe()], (uint64_t)number, pe);
+    shmem_fence();
+    for (int pe = 0; pe < shmem_n_pes() && member; pe++)
+        if (!member[pe])
+            shmem_uint64_atomic_set(&seats.id[shmem_my_pe()], id, pe);
+    free(member);
+}
+
+/* Wait for the n PEs with the id; pes[number] is one's number in the world. A seat is empty again before its PE can take another, which it does
+ * after the team is made. */
+static int find_members(uint64_t id, int *pes, int n)
+{
+    int world = shmem_n_pes(), left = n, good = 1, *seen = (int *)calloc((size_t)world, sizeof *seen);
+    size_t *at = (size_t *)calloc((size_t)world, sizeof *at);
+    for (int i = 0; i < n; i++)
+        pes[i] = -1;
+    while (seen && at && left > 0) {
+        size_t found = shmem_uint64_wait_until_some(seats.id, (size_t)world, at, seen, SHMEM_CMP_EQ, id);
+        for (size_t k = 0; k < found; k++) {
+            uint64_t number = seats.number[at[k]];
+            good &= number < (uint64_t)n && pes[number] < 0;
+            pes[good ? number : 0] = (int)at[k];
+            seen[at[k]] = 1;
+            shmem_uint64_atomic_set(&seats.id[at[k]], 0, shmem_my_pe());
+        }
+        left -= (int)found;
+    }
+    good &= seen && at;
+    free(seen);
+    free(at);
+    return good;
+}
+
+int nvshmemx_team_init(nvshmem_team_t *out, nvshmem_team_config_t *config, long, int npes, int pe_idx_in_team)
+{
+    *out = NVSHMEM_TEAM_INVALID;
+    if (!config || config->uniqueid == 0 || config->uniqueid == NVSHMEM_TEAM_UNIQUID_INITIALIZER || npes < 1 || npes > shmem_n_pes() ||
+        pe_idx_in_team < 0 || pe_idx_in_team >= npes)
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    int *pes = (int *)malloc((size_t)npes * sizeof *pes), err = -1;
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+    take_seat(config->uniqueid, pe_idx_in_team, NULL, 0);
+    if (pes && find_members(config->uniqueid, pes, npes))
+        err = shmemx_team_create(pes, npes, seats.psync, NULL, 0, &team);
+    if (!err)
+        take_seat(0, 0, pes, npes); /* those that are no members */
+    free(pes);
+    *out = number_of(team);
     return err ? NVSHMEMX_ERROR_INVALID_VALUE : 0;
 }
 
@@ -333,6 +424,31 @@ int nvshmemx_cumodule_init(struct CUmod_st *module)
 int nvshmemx_cumodule_finalize(struct CUmod_st *module)
 {
     return shmemx_cuda_module_leave(module) ? NVSHMEMX_ERROR_INVALID_VALUE : 0;
+}
+
+#if CUDA_VERSION >= 12000
+int nvshmemx_culibrary_init(struct CUlib_st *library)
+{
+    CUmodule module;
+    return cuLibraryGetModule(&module, library) ? NVSHMEMX_ERROR_INVALID_VALUE : nvshmemx_cumodule_init(module);
+}
+
+int nvshmemx_culibrary_finalize(struct CUlib_st *library)
+{
+    CUmodule module;
+    return cuLibraryGetModule(&module, library) ? NVSHMEMX_ERROR_INVALID_VALUE : nvshmemx_cumodule_finalize(module);
+}
+#endif
+
+/* As NVSHMEM's, the program frees the array. */
+int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_array)
+{
+    if (num_qps < 0 || !out_qp_array)
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    *out_qp_array = (nvshmemx_qp_handle_t *)calloc((size_t)num_qps + 1, sizeof **out_qp_array);
+    for (int i = 0; i < num_qps && *out_qp_array; i++)
+        (*out_qp_array)[i] = NVSHMEMX_QP_DEFAULT;
+    return *out_qp_array ? 0 : NVSHMEMX_ERROR_OUT_OF_MEMORY;
 }
 
 int nvshmemx_collective_launch_query_gridsize(const void *func, dim3 block, void **, size_t shared, int *gridsize)

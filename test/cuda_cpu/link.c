@@ -7,10 +7,11 @@
 #include <stdbool.h>
 
 #include "ct.h"
+#include "cuda_cpu/library_calls.h"
 #include "cuda_cpu/link_calls.h"
 
 #define X(call, params) static CUresult(*call) params;
-CC_LINK_CALLS(X)
+CC_LINK_CALLS(X) CC_LIBRARY_CALLS(X)
 #undef X
 
 static uint32_t *out;
@@ -148,6 +149,36 @@ static void images(void)
     CHECK(!cuModuleUnload(x) && !cuModuleUnload(y) && !cuModuleUnload(z));
 }
 
+/* Catches: a library that reads its image after the load; a module, a variable or a kernel of another library or device. */
+static void libraries(void)
+{
+    static const char first[] = CT_HEAD ".visible .global .u32 v = 40;\n" KERNEL("k", "ld.global.u32 %r0, [v];");
+    char text[sizeof first];
+    CUlibrary a, b, c;
+    CUkernel kernel;
+    CUfunction of_kernel, of_module;
+    CUmodule ma, mb;
+    CUdeviceptr at;
+    size_t bytes = 0;
+    uint32_t value = 41;
+    memcpy(text, first, sizeof text);
+    CT(cuLibraryLoadData(&a, text, NULL, NULL, 0, NULL, NULL, 0));
+    memset(text, 0, sizeof text);
+    CHECK(!LINK(".extern .global .u32 v;\n" KERNEL("k", "ld.global.u32 %r0, [v];"), ".visible .global .u32 v = 50;\n"));
+    CT(cuLibraryLoadData(&b, image, NULL, NULL, 0, NULL, NULL, 0));
+    CT(cuLibraryGetModule(&ma, a));
+    CT(cuLibraryGetModule(&mb, b));
+    CHECK(run(ma, "k") == 40 && run(mb, "k") == 50);
+    CHECK(!cuLibraryGetGlobal(&at, &bytes, a, "v") && bytes == sizeof value);
+    memcpy((void *)(uintptr_t)at, &value, sizeof value);
+    CHECK(run(ma, "k") == 41 && run(mb, "k") == 50);
+    CHECK(!cuLibraryGetKernel(&kernel, a, "k") && !cuKernelGetFunction(&of_kernel, kernel));
+    CHECK(!cuModuleGetFunction(&of_module, ma, "k") && of_kernel == of_module);
+    CHECK(cuLibraryGetKernel(&kernel, a, "other") == CUDA_ERROR_NOT_FOUND);
+    CHECK(cuLibraryLoadData(&c, "no image", NULL, NULL, 0, NULL, NULL, 0) != CUDA_SUCCESS || cuLibraryGetModule(&ma, c) != CUDA_SUCCESS);
+    CHECK(!cuLibraryUnload(a) && run(mb, "k") == 50 && !cuLibraryUnload(b));
+}
+
 static void files(void)
 {
     char path[] = "/tmp/fulmar-link-XXXXXX";
@@ -201,13 +232,14 @@ int main(void)
 #define X(call, params)                                                                                               \
     CT(ct_get(#call, &at, CU_API_VERSION, 0, NULL));                                                                  \
     call = (__typeof__(call))at;
-    CC_LINK_CALLS(X)
+    CC_LINK_CALLS(X) CC_LIBRARY_CALLS(X)
 #undef X
     out = ct_memory(sizeof *out);
     RUN(functions, "functions of other modules, and local ones");
     RUN(weak, "weak functions, variables and kernels");
     RUN(variables, "variables of other modules, with initializers, and common ones");
     RUN(images, "images of linked modules are loaded and linked again");
+    RUN(libraries, "libraries: their modules, variables and kernels");
     RUN(files, "files");
     RUN(errors, "what does not link is named");
     free(image);

@@ -7,7 +7,7 @@
 
 #include <cstdio>
 
-enum { N = 40, GROUP = 64, ROOM = 4096, UPDATES = 200 };
+enum { N = 40, GROUP = 64, ROOM = 4096, UPDATES = 200, GRAIN = 2 << 20 };
 
 static int failed;
 #define CHECK(x) ((x) ? (void)0 : (void)(failed++, fprintf(stderr, "nvshmem.cu:%d: PE %d: %s\n", __LINE__, nvshmem_my_pe(), #x)))
@@ -66,6 +66,37 @@ __global__ void one_thread(int *data, uint64_t *words, int *bad)
     nvshmem_barrier_all();
     EXPECT(words[0] == 1 && words[1] == 7 && words[2] == 9 && words[3] == 12);
     EXPECT(me || (*(float *)(words + 4) == 1.5f * n && *(double *)(words + 5) == 0.25 * UPDATES * n));
+}
+
+/* Catches: a routine with a queue pair that is another one, or does not take the group; a signal without its data. words: zero. */
+__global__ void by_queue_pair(int *data, uint64_t *words, const nvshmemx_qp_handle_t *qps, int *bad)
+{
+    int me = nvshmem_my_pe(), n = nvshmem_n_pes(), to = (me + 1) % n, from = (me + n - 1) % n, rank = threadIdx.x;
+    nvshmemx_qp_handle_t pair[2] = {qps[0], qps[1]};
+    for (int i = rank; i < 2 * N; i += blockDim.x)
+        data[i] = me * 1000 + i;
+    __syncthreads();
+    nvshmemx_barrier_all_block();
+    nvshmemx_qp_int_put_block(data + 2 * N, data, N, to, pair[0]);
+    nvshmemx_qp_int_put_nbi_block(data + 3 * N, data + 1, N, to, pair[1]);
+    nvshmemx_qp_quiet_block(to, pair, 2);
+    if (rank < 32)
+        nvshmemx_qp_int_get_warp(data + 4 * N, data + 2, N, to, pair[1]);
+    __syncthreads();
+    nvshmemx_qp_int_put_signal_nbi_block(data + 5 * N, data + 3, N, words, 5, NVSHMEM_SIGNAL_ADD, to, pair[0]);
+    nvshmemx_put6_signal_block(data + 5 * N, data, N, words + 1, 6, NVSHMEM_SIGNAL_ADD, to);
+    if (rank == 0) {
+        nvshmemx_qp_int_p(data + 6 * N, me + 7, to, pair[0]);
+        nvshmemx_qp_fence(to, pair, 1);
+        nvshmemx_qp_signal_op(words + 2, 8, NVSHMEM_SIGNAL_SET, to, pair[0]);
+        nvshmem_uint64_wait_until(words + 2, NVSHMEM_CMP_EQ, 8);
+        EXPECT(data[6 * N] == from + 7 && nvshmemx_qp_int_g(data + 1, to, NVSHMEMX_QP_DEFAULT) == to * 1000 + 1);
+        nvshmem_uint64_wait_until(words, NVSHMEM_CMP_EQ, 5);
+        nvshmem_uint64_wait_until(words + 1, NVSHMEM_CMP_EQ, 6);
+        EXPECT(data[5 * N + 4] == from * 1000 + 7 && data[4 * N + 5] == to * 1000 + 7);
+    }
+    nvshmemx_barrier_all_block();
+    EXPECT(data[2 * N + rank % N] == from * 1000 + rank % N && data[3 * N + rank % N] == from * 1000 + rank % N + 1);
 }
 
 /* Operations on the own PE, on memory that is not symmetric. */
@@ -193,6 +224,83 @@ static void by_host(int *d, int *s)
     CHECK(all == n - 1 + 70);
 }
 
+static void queue_pairs(int *bad)
+{
+    enum { PAIRS = 3 };
+    nvshmemx_qp_handle_t *pairs = NULL, *on_device;
+    int *data = (int *)nvshmem_calloc(7 * N, sizeof(int));
+    uint64_t *words = (uint64_t *)nvshmem_calloc(3, sizeof(uint64_t));
+    CHECK(nvshmemx_qp_create(PAIRS, &pairs) == 0 && pairs && nvshmemx_qp_create(-1, &on_device) != 0);
+    cudaMalloc(&on_device, PAIRS * sizeof *pairs);
+    cudaMemcpy(on_device, pairs, PAIRS * sizeof *pairs, cudaMemcpyDefault);
+    by_queue_pair<<<1, GROUP>>>(data, words, on_device, bad);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    cudaFree(on_device);
+    free(pairs);
+    nvshmem_free(words);
+    nvshmem_free(data);
+}
+
+/* Catches: a team that waits for PEs that are not in it, members in another order, the members of an earlier team. */
+static void own_teams(void)
+{
+    int me = nvshmem_my_pe(), n = nvshmem_n_pes(), *data = (int *)nvshmem_calloc(N, sizeof(int)), h[N];
+    nvshmem_team_config_t config = NVSHMEM_TEAM_CONFIG_INITIALIZER;
+    nvshmem_team_t team = NVSHMEM_TEAM_WORLD;
+    uint64_t *ids = (uint64_t *)nvshmem_malloc(3 * sizeof *ids), id[3];
+    CHECK(nvshmemx_team_init(&team, &config, 0, 1, 0) != 0 && team == NVSHMEM_TEAM_INVALID); /* without an id */
+    for (int i = 0; i < 3; i++)
+        CHECK(nvshmemx_team_get_uniqueid(&id[i]) == 0);
+    CHECK(id[0] != id[1] && id[1] != id[2]);
+    nvshmem_barrier_all();
+    cudaMemcpy(ids, id, sizeof id, cudaMemcpyDefault);
+    nvshmem_barrier_all();
+    nvshmem_uint64_get(id, ids, 3, 0);
+    for (int round = 0; round < 3; round++) { /* all, backwards; the odd PEs and the even ones at once; all but PE 0, and again with an id */
+        int members = round == 0 ? n : round == 1 ? (n + 1 - me % 2) / 2 : n - 1;
+        int number = round == 0 ? n - 1 - me : round == 1 ? me / 2 : me - 1;
+        config.uniqueid = id[round == 1 ? 1 + me % 2 : 0];
+        if (number < 0)
+            continue;
+        CHECK(nvshmemx_team_init(&team, &config, NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID, members, number) == 0);
+        CHECK(nvshmem_team_my_pe(team) == number && nvshmem_team_n_pes(team) == members);
+        CHECK(nvshmem_team_translate_pe(team, members - 1, NVSHMEM_TEAM_WORLD) == (round == 0 ? 0 : round == 1 ? 2 * (members - 1) + me % 2 : n - 1));
+        for (int i = 0; i < N; i++)
+            h[i] = number + i;
+        cudaMemcpy(data, h, sizeof h, cudaMemcpyDefault);
+        CHECK(nvshmem_int_sum_reduce(team, data, data, N) == 0); /* by a kernel, which finds the team */
+        cudaMemcpy(h, data, sizeof h, cudaMemcpyDefault);
+        CHECK(h[3] == members * (members - 1) / 2 + 3 * members);
+        nvshmem_team_destroy(team);
+    }
+    nvshmem_barrier_all();
+    nvshmem_free(ids);
+    nvshmem_free(data);
+}
+
+/* Catches: a message whose memory the host or the network reads, or writes, where only the device can. memory: GRAIN bytes. */
+static void messages(char *memory)
+{
+    int me = nvshmem_my_pe(), n = nvshmem_n_pes(), to = (me + 1) % n, from = (me + n - 1) % n;
+    static char h[GRAIN / 2], got[GRAIN / 2];
+    for (size_t bytes = 8; bytes <= sizeof h; bytes *= 64) {
+        shmemx_tag_request_t send, receive;
+        shmemx_tag_status_t status;
+        for (size_t i = 0; i < bytes; i++)
+            h[i] = (char)(me * 7 + i * 3 + bytes);
+        cudaMemcpy(memory, h, bytes, cudaMemcpyDefault);
+        shmemx_tag_irecv(SHMEM_TEAM_WORLD, memory + GRAIN / 2, sizeof got, bytes, SHMEMX_TAG_EXACT, from, &receive);
+        shmemx_tag_isend(SHMEM_TEAM_WORLD, memory, bytes, bytes, to, &send);
+        shmemx_tag_wait(&receive, &status);
+        shmemx_tag_wait(&send, NULL);
+        cudaMemcpy(got, memory + GRAIN / 2, bytes, cudaMemcpyDefault);
+        size_t wrong = 0;
+        for (size_t i = 0; i < bytes; i++)
+            wrong += got[i] != (char)(from * 7 + i * 3 + bytes);
+        CHECK(wrong == 0 && status.bytes == bytes && status.source == from);
+    }
+}
+
 /* Memory of the device that is in no heap, of another process. */
 static void shared_memory(void)
 {
@@ -241,7 +349,6 @@ static void all_families(char *memory, nvshmem_team_t half_team)
 }
 
 /* Memory of cuMemCreate at an address that differs from PE to PE. */
-enum { GRAIN = 2 << 20 };
 struct mapped {
     CUdeviceptr reserved, at;
     size_t bytes;
@@ -279,7 +386,7 @@ static void own_memory(nvshmem_team_t half_team, int device)
     for (int k = 0; k < 2; k++) {
         CHECK(nvshmemx_buffer_register_symmetric(p, GRAIN, 0) == p);
         if (k == 0)
-            all_families(p, half_team);
+            all_families(p, half_team), messages(p);
         nvshmem_barrier_all();
         CHECK(nvshmemx_buffer_unregister_symmetric(p, GRAIN) == 0);
         cudaMemset(p, 0, GRAIN);
@@ -287,6 +394,7 @@ static void own_memory(nvshmem_team_t half_team, int device)
     CHECK(cudaMalloc(&plain, GRAIN) == cudaSuccess && cudaMemset(plain, 0, GRAIN) == cudaSuccess);
     CHECK(nvshmemx_buffer_register_symmetric(plain, GRAIN, 0) == plain && nvshmemx_buffer_register_symmetric(p, GRAIN, 0) == p);
     all_families(plain + 64, half_team);
+    messages(plain);
     nvshmem_barrier_all();
     CHECK(nvshmemx_buffer_register_symmetric(plain, GRAIN, 0) == NULL);
     CHECK(nvshmemx_buffer_unregister_symmetric(plain, GRAIN) == 0 && nvshmemx_buffer_unregister_symmetric(plain, GRAIN) != 0);
@@ -347,6 +455,8 @@ int main(int argc, char **argv)
     else
         nvshmem_barrier_all();
     on_itself<<<1, 1>>>(bad + 1, bad);
+    queue_pairs(bad);
+    own_teams();
     nvshmem_team_t half_team = NVSHMEM_TEAM_INVALID;
     int size = (n + 1) / 2, member = me % 2 == 0;
     CHECK(nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 2, size, NULL, 0, &half_team) == 0);

@@ -28,8 +28,15 @@ ok $? "2 PEs, by the ring" "$work/log"
 OSHCC_CACHE=$work/cache $OSHCC -rdc=true -gencode arch=compute_90,code=compute_90 "$top_srcdir/test/device/nvshmem.cu" -o "$work/program" > "$work/log" 2>&1 &&
     works 2 1
 ok $? "2 PEs, linked device code (-rdc=true)" "$work/log"
+library=$top_srcdir/test/device/nvshmem_library.cu
+OSHCC_CACHE=$work/cache $OSHCC -gencode arch=compute_90,code=compute_90 "$library" -o "$work/library" > "$work/log" 2>&1 &&
+    OSHCC_CACHE=$work/cache $OSHCC -arch=compute_90 -ptx "$library" -o "$work/library.ptx" > "$work/log" 2>&1 &&
+    run 2 1 "$work/library" "$work/library.ptx" && [ "$(grep -c '^0 failed$' "$work/log")" = 2 ]
+ok $? "kernels in a module and in a library of the driver" "$work/log"
 works 1 1 alone
 ok $? "a PE that starts by a unique id" "$work/log"
+ZE_CPU_PRIVATE=1 works 2 1
+ok $? "2 PEs, whose device memory the host cannot access" "$work/log"
 SHMEM_TRANSPORT=ofi works 2 0
 ok $? "2 PEs over the network" "$work/log"
 plan

@@ -102,6 +102,36 @@ static void test_list(void)
     }
 }
 
+/* Catches: a team that waits for PEs that are not in it, members that take the slot of another list with the same first PE, a list that is taken
+ * for an evenly spaced one; a second team of a list that is the first one. */
+static void test_create(void)
+{
+    static long psync[MAX_PES];
+    int pe[MAX_PES];
+    for (int i = 0; i < n_pes; i++)
+        psync[i] = SHMEM_SYNC_VALUE;
+    shmem_barrier_all();
+    for (int trial = 0; trial < TRIALS; trial++) {
+        shmem_team_t team = SHMEM_TEAM_INVALID, again = SHMEM_TEAM_INVALID;
+        shuffle(pe, n_pes);
+        int n = 1 + (int)(tap_random(&rnd) % (unsigned)n_pes);
+        if (place(pe, n, me) < 0) {
+            CHECK(shmemx_team_create(pe, n, psync, NULL, 0, &team) == -1 && team == SHMEM_TEAM_INVALID);
+            continue; /* and is ahead of the members */
+        }
+        CHECK(shmemx_team_create(pe, n, psync, NULL, 0, &team) == 0);
+        CHECK(shmemx_team_create(pe, n, psync, NULL, 64, &again) != 0 && again == SHMEM_TEAM_INVALID);
+        CHECK(shmemx_team_create(pe, n, psync, NULL, 0, &again) == 0 && again != team);
+        check_team("create", team, pe, n);
+        shmem_team_destroy(team);
+        check_team("create, again", again, pe, n);
+        shmem_team_destroy(again);
+    }
+    shmem_barrier_all();
+    for (int i = 0; i < n_pes; i++)
+        CHECK(psync[i] == SHMEM_SYNC_VALUE);
+}
+
 /* Catches: an order by number where keys decide, unstable equal keys, keys compared without a sign, a color mixed with another, a PE
  * without a color in a team. */
 static void test_color(void)
@@ -201,6 +231,7 @@ int main(void)
         shmem_global_exit(1);
     }
     RUN(test_list, "lists in any order, and their children");
+    RUN(test_create, "teams that their members make alone");
     RUN(test_color, "colors and keys");
     RUN(test_dup, "duplicates and comparisons");
     if (!getenv("SHMEM_CHECK")) /* it ends the job where config_mask differs */

@@ -48,7 +48,7 @@ SHI_PROGRAM_SCOPE shi_u64 shmemg_fault_ = 0;
 SHI_SYMBOLS(SHMEMG_DEFAULT_, shmemg_fault_)
 /* Where the next search for any word starts. */
 SHI_PROGRAM_SCOPE shi_u64 shmemg_turn_ = 0;
-#define SHI_CTX_DEFAULT_ ((shmem_ctx_t)&SHMEMG_DEFAULT_)
+#define SHI_CTX_DEFAULT_ ((SHI_GLOBAL struct shi_dev_ctx *)&SHMEMG_DEFAULT_)
 #endif
 
 SHI_FN void shi_fault(shmem_ctx_t ctx, int kind, shi_u64 culprit)

@@ -152,6 +152,25 @@ SHI_DEF(int, shmemx_team_split_list,
     return err;
 }
 
+SHI_DEF(int, shmemx_team_create,
+        (const int *pes, int n_pes, long *psync, const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team))
+{
+    SHI_UNCANCELLED;
+    shi_need_up(__func__);
+    struct shmem_team *team = NULL;
+    *new_team = SHMEM_TEAM_INVALID;
+    if (!list_ok(&shi_team_world, pes, n_pes))
+        return -1;
+    const struct shmem_team like = shi_team_listed(pes, n_pes);
+    if (shi_team_member(&like, shi_world.pe) < 0)
+        return -1;
+    struct shmem_team *parent = shi_team_of_list(__func__, pes, n_pes, psync + pes[0]);
+    const struct shi_subset s = {NULL, 0, 1, n_pes, config, config_mask, &team};
+    int err = shi_team_split(parent, &s, 1, config_ok(config, config_mask));
+    give(new_team, team);
+    return err;
+}
+
 SHI_DEF(int, shmemx_team_split_color,
         (shmem_team_t parent_team, int color, int key, const shmem_team_config_t *config, long config_mask,
          shmem_team_t *new_team))

@@ -1,4 +1,4 @@
-/* set.c - active sets of the deprecated routines: teams that are made at first use. */
+/* set.c - active sets: teams that their members make alone, at first use; of the deprecated routines, and parents of shmemx_team_create. */
 #include "host/coll/team.h"
 
 #include <stdlib.h>
@@ -34,6 +34,23 @@ static int agree_on_set(const char *routine, const struct shmem_team *t, long *p
     return (int)index;
 }
 
+/* The set with these members, which the calling PE is one of. */
+static struct shmem_team *set_like(const char *routine, const struct shmem_team *like, long *psync)
+{
+    struct shmem_team *t = shi_team_find_set(like);
+    if (t)
+        return t;
+    t = malloc(sizeof *t);
+    if (!t)
+        shi_die(routine, "out of memory for an active set of %d PEs", like->n);
+    *t = *like;
+    t->me = shi_team_member(t, shi_world.pe);
+    t->index = agree_on_set(routine, t, psync);
+    shi_team_fill(routine, t);
+    shi_team_list_set(t);
+    return t;
+}
+
 struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync)
 {
     shi_need_up(routine);
@@ -44,19 +61,15 @@ struct shmem_team *shi_team_of_set(const char *routine, int start, int log_strid
     int stride = size > 1 ? 1 << log_stride : 1;
     if (start == 0 && stride == 1 && size == shi_world.n_pes)
         return &shi_team_world;
-    struct shmem_team *t = shi_team_find_set(start, stride, size);
-    if (t)
-        return t;
-    t = calloc(1, sizeof *t);
-    if (!t)
-        shi_die(routine, "out of memory for an active set of %d PEs", size);
-    *t = (struct shmem_team){.start = start, .stride = stride, .n = size};
-    t->me = shi_team_member(t, shi_world.pe);
-    if (t->me < 0)
+    const struct shmem_team like = {.start = start, .stride = stride, .n = size};
+    if (shi_team_member(&like, shi_world.pe) < 0)
         shi_die(routine, "PE %d is not in the active set PE_start = %d, logPE_stride = %d, PE_size = %d", shi_world.pe,
                 start, log_stride, size);
-    t->index = agree_on_set(routine, t, psync);
-    shi_team_fill(routine, t);
-    shi_team_list_set(t);
-    return t;
+    return set_like(routine, &like, psync);
+}
+
+struct shmem_team *shi_team_of_list(const char *routine, const int *list, int n, long *psync)
+{
+    const struct shmem_team like = shi_team_listed(list, n);
+    return set_like(routine, &like, psync);
 }

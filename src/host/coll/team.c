@@ -346,10 +346,17 @@ uint64_t shi_team_clock(void)
     return clock;
 }
 
-struct shmem_team *shi_team_find_set(int start, int stride, int n)
+static int same_members(const struct shmem_team *a, const struct shmem_team *b)
+{
+    if (a->n != b->n || !a->list != !b->list)
+        return 0;
+    return a->list ? memcmp(a->list, b->list, (size_t)a->n * sizeof *a->list) == 0 : a->start == b->start && a->stride == b->stride;
+}
+
+struct shmem_team *shi_team_find_set(const struct shmem_team *like)
 {
     struct shmem_team *t = __atomic_load_n(&sets, __ATOMIC_ACQUIRE); /* A5 */
-    while (t && (t->start != start || t->stride != stride || t->n != n))
+    while (t && !same_members(t, like))
         t = t->next;
     return t;
 }

@@ -204,6 +204,8 @@ void shi_split_leave(void); /* as shi_team_leave */
 
 /* The team of a deprecated active set, made at first use, which must have every member in it; dies on a bad triplet. */
 struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync);
+/* The same of the PEs list[n] of the world, none twice, of which the calling PE is one. */
+struct shmem_team *shi_team_of_list(const char *routine, const int *list, int n, long *psync);
 
 /* A new context of the team. 0 and *out, or -errno. Pair: shi_team_ctx_destroy, which completes its operations, or
  * the team's end for shareable ones. */
@@ -234,8 +236,8 @@ void shi_team_unmake(struct shmem_team *t);
 /* The highest epoch of a team that was unmade. */
 uint64_t shi_team_clock(void);
 
-/* Active sets stay until shi_team_down. Any thread may look for one: NULL: there is none. */
-struct shmem_team *shi_team_find_set(int start, int stride, int n);
+/* Active sets stay until shi_team_down. Any thread may look for the one with these members: NULL: there is none. */
+struct shmem_team *shi_team_find_set(const struct shmem_team *like);
 void shi_team_list_set(struct shmem_team *t);
 
 /* ---- for collectives --------------------------------------------------------------------------------------------- */

@@ -236,6 +236,12 @@ static inline void shi_tag_complete(struct shmemx_tag_request *r)
     __atomic_store_n(&r->done, SHI_TAG_DONE, __ATOMIC_RELEASE); /* R1 */
 }
 
+/* 1: device memory of the program, hidden from the host and the network: no PE reads or writes it but its own, by copies of the device. */
+static inline int shi_tag_is_added(const void *addr, size_t bytes)
+{
+    return shi_dheap_hides(addr, bytes) && !shi_dheap_holds(addr, bytes);
+}
+
 /* The contiguous piece at `at`: its address, and its length at most. */
 void *shi_tag_piece(const struct shi_tag_data *d, size_t at, size_t *bytes);
 

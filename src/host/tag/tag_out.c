@@ -112,7 +112,7 @@ struct shi_tag_rts shi_tag_rts_of(struct shmemx_tag_request *r, enum shi_tag_kin
     struct shi_tag_rts rts = {.head = long_head_of(r, kind)};
     size_t whole;
     const void *addr = shi_tag_piece(&r->data, 0, &whole);
-    if (!r->exposed && whole == r->data.bytes)
+    if (!r->exposed && whole == r->data.bytes && !shi_tag_is_added(addr, whole))
         r->exposed = shi_am_expose(r->pe, addr, whole, &r->src) == 0;
     if (r->exposed)
         rts.src = r->src;

@@ -40,7 +40,7 @@ static int fetch(struct shmemx_tag_request *r)
         void *to = shi_tag_piece(&r->data, r->flow.got, &some);
         r->end = some < want - r->flow.got ? some : want - r->flow.got;
         r->end = r->end < most ? r->end : most;
-        int err = shi_am_fetch(r->pe, &r->src, r->flow.got, to, r->end, &r->fetch);
+        int err = shi_tag_is_added(to, r->end) ? -EOPNOTSUPP : shi_am_fetch(r->pe, &r->src, r->flow.got, to, r->end, &r->fetch);
         if (err)
             return err;
         r->flow.got += r->end;
