@@ -193,8 +193,8 @@ SHMEMG_API_ void shmemxg_gpc_exec_nbi(int func, int pe, const void *hdr, size_t 
  * SHMEM_TEAM_WORLD, or NULL: all PEs. hdr has at most 24 bytes. -EIO: *failed, unless failed is NULL, is then the PE that failed
  * (-1 with any other result). A tree function of the program runs on a thread of the library.
  */
-#ifndef SHMEMX_GPC_TREES_ /* of shmemx_gpc.h */
-#define SHMEMX_GPC_TREES_
+#ifndef SHI_GPC_TREES_ /* of shmemx_gpc.h */
+#define SHI_GPC_TREES_
 enum { SHMEMX_GPC_BINARY = 0, SHMEMX_GPC_BINOMIAL = 1 };
 enum { SHMEMX_GPC_NONE = -1 };
 #endif

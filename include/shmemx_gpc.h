@@ -35,8 +35,8 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
-#ifndef SHMEMX_GPC_TREES_ /* of shmemg.h */
-#define SHMEMX_GPC_TREES_
+#ifndef SHI_GPC_TREES_ /* of shmemg.h */
+#define SHI_GPC_TREES_
 enum { SHMEMX_GPC_BINARY = 0, SHMEMX_GPC_BINOMIAL = 1 };               /* predefined trees */
 enum { SHMEMX_GPC_NONE = -1 };                                         /* no callback */
 #endif

@@ -6,6 +6,13 @@
 #   FULMAR_POLYBENCH_GPU   https://github.com/sgrauerg/polybenchGpu
 #   OTHERS                 names of the programs to run; default: all
 #
+# Samples that are not here need what the driver or the runtime for the CPU lacks, by the calls and instructions that they have: textures, arrays
+# or surfaces (simpleTexture, simpleTextureDrv, simplePitchLinearTexture, simpleLayeredTexture, simpleCubemapTexture, simpleSurfaceWrite,
+# convolutionTexture, dct8x8, lineOfSight, HSOpticalFlow, NV12toBGRandResize, stereoDisparity); tensor cores (*TensorCoreGemm); mbarrier
+# (simpleAWBarrier); launches by kernels (cdp*); memory or conditional nodes of graphs (graphMemoryNodes, graphMemoryFootprint, graphConditionalNodes);
+# events or pools of other processes (simpleIPC, streamOrderedAllocationIPC); attributes of streams (simpleAttributes); an error of its own for a
+# failed assert (simpleAssert); or another library (NVRTC, cuBLAS, cuFFT, cuRAND, NPP, OpenGL and the like).
+#
 # Catches: PTX as nvcc writes it for others' kernels that is refused or computes something else.
 . "${top_srcdir:=.}/test/tap.sh"
 : "${top_builddir:=.}"
@@ -50,6 +57,17 @@ if [ "${FULMAR_CUDA_SAMPLES-}" ]; then
     passed='[Pp]assed|PASS|SUCCESS|OK'
     for s in vectorAdd matrixMul fp16ScalarProduct simpleVoteIntrinsics simpleAtomicIntrinsics simpleCooperativeGroups; do
         sample "0_Introduction/$s" "$passed"
+    done
+    sample 0_Introduction/asyncAPI 'CPU executed [0-9]+ iterations' # they end with 1 where a result is wrong
+    sample 0_Introduction/simpleHyperQ 'Measured time'
+    sample 0_Introduction/simpleMultiGPU 'Relative difference: [0-9.]+E-(0[6-9]|1)'
+    sample 0_Introduction/simpleMultiCopy 'Overlapped using 4 streams'
+    sample 0_Introduction/simplePrintf '\[3, 7\]:.*Value is:10'
+    sample 0_Introduction/simpleTemplates 'Test Results: 0 Failures'
+    sample 0_Introduction/simpleZeroCopy 'Releasing CPU memory'
+    sample 0_Introduction/template 'Processing time'
+    for s in 0_Introduction/simpleOccupancy 0_Introduction/systemWideAtomics 1_Utilities/deviceQuery 1_Utilities/deviceQueryDrv; do
+        sample "$s" "$passed"
     done
     for s in threadFenceReduction shfl_scan; do # they end with 1 where a result is wrong
         sample "2_Concepts_and_Techniques/$s" 'CPU result|CheckSum'

@@ -412,6 +412,7 @@ static void local_memory(int *d)
     enum { LOCAL = 1000 };
     int me = nvshmem_my_pe(), n = nvshmem_n_pes(), to = (me + 1) % n, from = (me + n - 1) % n, h[LOCAL];
     int *a, *b, *on_host = new int[LOCAL];
+    char *more;
     cudaMalloc(&a, sizeof h);
     cudaMalloc(&b, sizeof h);
     for (int i = 0; i < LOCAL; i++)
@@ -430,6 +431,12 @@ static void local_memory(int *d)
     CHECK(nvshmemx_buffer_unregister(b) == 0 && nvshmemx_buffer_unregister(b) != 0);
     nvshmemx_buffer_unregister_all();
     CHECK(nvshmemx_buffer_unregister(a) != 0);
+    cudaMalloc(&more, GRAIN);
+    CHECK(nvshmemx_buffer_register(more, GRAIN) == 0);
+    messages(more);
+    nvshmem_barrier_all();
+    CHECK(nvshmemx_buffer_unregister(more) == 0);
+    cudaFree(more);
     cudaFree(a);
     cudaFree(b);
     delete[] on_host;

@@ -35,8 +35,10 @@ OSHCC_CACHE=$work/cache $OSHCC -gencode arch=compute_90,code=compute_90 "$librar
 ok $? "kernels in a module and in a library of the driver" "$work/log"
 works 1 1 alone
 ok $? "a PE that starts by a unique id" "$work/log"
-ZE_CPU_PRIVATE=1 works 2 1
-ok $? "2 PEs, whose device memory the host cannot access" "$work/log"
+for way in auto ofi; do
+    ZE_CPU_PRIVATE=1 SHMEM_TRANSPORT=$way works 2 1
+    ok $? "2 PEs, whose device memory the host cannot access, $way" "$work/log"
+done
 SHMEM_TRANSPORT=ofi works 2 0
 ok $? "2 PEs over the network" "$work/log"
 plan
