@@ -149,6 +149,16 @@ struct race_group *race_group_of_team(shmem_team_t team)
     return g;
 }
 
+/* The set with this id; under the lock. NULL: a new one of n PEs, which the caller fills. */
+static struct race_group *set_with(uint64_t id, int n, struct race_group **made)
+{
+    for (int i = 0; i < entries; i++)
+        if (entry[i].group && entry[i].team == SHMEM_TEAM_INVALID && entry[i].group->id == id)
+            return entry[i].group;
+    *made = keep(SHMEM_TEAM_INVALID, new_group(id, n));
+    return NULL;
+}
+
 struct race_group *race_group_of_set(int start, int log_stride, int size, const void *psync)
 {
     uint64_t offset = 0;
@@ -156,18 +166,25 @@ struct race_group *race_group_of_set(int start, int log_stride, int size, const 
     uint64_t id = race_sync_key((uint64_t)start << 32 | (unsigned)size,
                                 (uint64_t)log_stride << 2 | (unsigned)(segment + 1), offset);
     pthread_mutex_lock(&changing);
-    struct race_group *g = NULL;
-    for (int i = 0; i < entries && !g; i++)
-        if (entry[i].group && entry[i].team == SHMEM_TEAM_INVALID && entry[i].group->id == id)
-            g = entry[i].group;
-    if (!g) {
-        g = new_group(id, size);
-        for (int i = 0; i < size; i++)
-            g->pe[i] = start + (i << log_stride);
-        keep(SHMEM_TEAM_INVALID, g);
-    }
+    struct race_group *made = NULL, *g = set_with(id, size, &made);
+    for (int i = 0; made && i < size; i++)
+        made->pe[i] = start + (i << log_stride);
     pthread_mutex_unlock(&changing);
-    return g;
+    return g ? g : made;
+}
+
+void race_group_create(const int *pes, int n, shmem_team_t team)
+{
+    uint64_t id = 0;
+    for (int i = 0; i < n; i++)
+        id = race_sync_key(id, (uint64_t)pes[i], 13);
+    pthread_mutex_lock(&changing);
+    struct race_group *made = NULL, *g = set_with(id, n, &made);
+    for (int i = 0; made && i < n; i++)
+        made->pe[i] = pes[i];
+    g = g ? g : made;
+    of_team(team, race_sync_key(id, g->splits++, 14));
+    pthread_mutex_unlock(&changing);
 }
 
 void race_group_split(shmem_team_t parent, shmem_team_t made, uint64_t parameters)

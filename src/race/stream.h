@@ -42,6 +42,8 @@ struct race_group {
 
 struct race_group *race_group_of_team(shmem_team_t team);
 struct race_group *race_group_of_set(int start, int log_stride, int size, const void *psync);
+/* A team that the PEs of the list have made alone. */
+void race_group_create(const int *pes, int n, shmem_team_t team);
 /* `made` was split from `parent` by parameters that all of the new team's members know. */
 void race_group_split(shmem_team_t parent, shmem_team_t made, uint64_t parameters);
 void race_group_forget(shmem_team_t team);

@@ -185,6 +185,15 @@ RACE_WRAP(int, shmemx_team_split_color,
     return error;
 }
 
+RACE_WRAP(int, shmemx_team_create,
+          (const int *pes, int n_pes, long *psync, const shmem_team_config_t *config, long config_mask, shmem_team_t *new_team))
+{
+    int error = pshmemx_team_create(pes, n_pes, psync, config, config_mask, new_team);
+    if (race_self() && !error)
+        race_group_create(pes, n_pes, *new_team);
+    return error;
+}
+
 RACE_WRAP(int, shmemx_team_dup, (shmem_team_t team, shmem_team_t *new_team))
 {
     int error = pshmemx_team_dup(team, new_team);

@@ -10,7 +10,7 @@
 # or surfaces (simpleTexture, simpleTextureDrv, simplePitchLinearTexture, simpleLayeredTexture, simpleCubemapTexture, simpleSurfaceWrite,
 # convolutionTexture, dct8x8, lineOfSight, HSOpticalFlow, NV12toBGRandResize, stereoDisparity); tensor cores (*TensorCoreGemm); mbarrier
 # (simpleAWBarrier); launches by kernels (cdp*); memory or conditional nodes of graphs (graphMemoryNodes, graphMemoryFootprint, graphConditionalNodes);
-# events or pools of other processes (simpleIPC, streamOrderedAllocationIPC); attributes of streams (simpleAttributes); an error of its own for a
+# pools of memory (streamOrderedAllocation*); events of other processes (simpleIPC); attributes of streams (simpleAttributes); an error of its own for a
 # failed assert (simpleAssert); or another library (NVRTC, cuBLAS, cuFFT, cuRAND, NPP, OpenGL and the like).
 #
 # Catches: PTX as nvcc writes it for others' kernels that is refused or computes something else.

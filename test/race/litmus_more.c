@@ -132,6 +132,22 @@ static void o12_list(void)
     shmem_team_destroy(team);
 }
 
+static void o12_create(void)
+{
+    static long psync[3] = {SHMEM_SYNC_VALUE, SHMEM_SYNC_VALUE, SHMEM_SYNC_VALUE};
+    const int pes[] = {2, 0};
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+    if (me != 1)
+        shmemx_team_create(pes, 2, psync, NULL, 0, &team);
+    if (me == 2)
+        x = 1;
+    if (me != 1 && mended)
+        shmem_team_sync(team);
+    if (me == 0)
+        sink = shmem_int_g(&x, 2);
+    shmem_team_destroy(team);
+}
+
 static void o12_color(void)
 {
     shmem_team_t team, same;
@@ -300,6 +316,7 @@ const struct litmus litmus_more[] = {
     {"o17", "O17", o17},
     {"o17_later", "O17", o17_later},
     {"o12_list", "O12", o12_list},
+    {"o12_create", "O12", o12_create},
     {"o12_color", "O12", o12_color},
     {"o10_strided_spread", "O10", o10_strided_spread},
     {"o18", "O18", o18},
