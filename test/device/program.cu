@@ -3,6 +3,7 @@
  * kernels that are launched with <<<>>>. Each check prints one line when it fails.
  */
 #include <cooperative_groups.h>
+#include <cuda.h>
 #include <cuda_runtime.h>
 #include <shmem.h>
 #include <shmemx.h>
@@ -59,6 +60,54 @@ __global__ void grid_sum(int *parts, int *sum)
         for (unsigned i = 0; i < gridDim.x; i++)
             *sum += parts[i];
     }
+}
+
+static void CUDART_CB note(cudaStream_t, cudaError_t state, void *seen)
+{
+    *(int *)seen = state == cudaSuccess ? 7 : -1;
+}
+
+#if CUDA_VERSION >= 13000
+#define NEW_CONTEXT(c, device) cuCtxCreate(c, NULL, 0, device)
+#else
+#define NEW_CONTEXT(c, device) cuCtxCreate(c, 0, device)
+#endif
+
+/* Catches: a fill of a rectangle that goes beyond it, a callback that comes before the copy, a context that is not current, or stays so. */
+static void more_calls()
+{
+    enum { WIDTH = 6, HEIGHT = 4, PITCH = 16, BYTES = PITCH * HEIGHT };
+    unsigned char h[BYTES], *d, *e;
+    int seen = 0, value = -1, right = 1;
+    cudaStream_t s;
+    CUcontext c, now = NULL;
+    CUdevice device;
+    GOOD(cudaMalloc(&d, BYTES));
+    GOOD(cudaMalloc(&e, BYTES));
+    GOOD(cudaStreamCreate(&s));
+    GOOD(cudaMemset(d, 1, BYTES));
+    GOOD(cudaMemset2D(d, PITCH, 9, WIDTH, HEIGHT));
+    GOOD(cudaMemcpyPeer(e, 0, d, 0, BYTES));
+    GOOD(cudaMemcpy(h, e, BYTES, cudaMemcpyDefault));
+    for (int i = 0; i < BYTES; i++)
+        right &= h[i] == (i % PITCH < WIDTH ? 9 : 1);
+    CHECK(right);
+    GOOD(cudaMemset2DAsync(d + PITCH, PITCH, 5, WIDTH, 1, s));
+    GOOD(cudaMemcpyPeerAsync(e, 0, d, 0, BYTES, s));
+    GOOD(cudaStreamAddCallback(s, note, &seen, 0));
+    CHECK(cudaStreamAddCallback(s, note, &seen, 1) == cudaErrorInvalidValue);
+    GOOD(cudaStreamSynchronize(s));
+    GOOD(cudaMemcpy(h, e, BYTES, cudaMemcpyDefault));
+    CHECK(seen == 7 && h[PITCH] == 5 && h[PITCH + WIDTH] == 1 && h[2 * PITCH] == 9);
+    GOOD(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 0));
+    CHECK(value == 0);
+    CHECK(!cuDeviceGet(&device, 0) && !NEW_CONTEXT(&c, device) && !cuCtxGetCurrent(&now) && now == c);
+    CHECK(!cuCtxDestroy(c));
+    GOOD(cudaGetDevice(&value));
+    GOOD(cudaStreamDestroy(s));
+    GOOD(cudaFree(d));
+    GOOD(cudaFree(e));
+    cudaGetLastError(); /* the refused callback */
 }
 
 static void memory()
@@ -257,6 +306,7 @@ static void ring()
 
 int main()
 {
+    more_calls();
     memory();
     managed();
     streams();
