@@ -1,7 +1,7 @@
 #!/bin/sh
 # stress.sh - oshcc --race finds the one race in a random program, at its bytes, and none in the same program without it: many pages, PEs and threads
-# at a time. Catches: a cell that is lost or torn when PEs access a page at one time, or when its owner must take the lock from then on; an access that
-# the shortest way takes for another one; bytes of a granule that are mixed up.
+# at a time. Catches: a cell of the second pair that is not read. That two hold a page at
+# a time is so rare that test/model/page.pml has to find it.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
