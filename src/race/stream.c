@@ -227,3 +227,21 @@ void race_group_take(struct race_thread *u, struct race_group *g, int root)
             race_sync_take(u, key_of(g, g->pe[i]));
     g->turn++;
 }
+
+static uint64_t nb_key_of(const struct race_group *g, int pe)
+{
+    return race_sync_key(g->id, (uint64_t)pe << 3 | (g->begun & 7), 3);
+}
+
+void race_group_give_nb(struct race_thread *u, struct race_group *g)
+{
+    g->begun++;
+    race_sync_give(u, nb_key_of(g, race_node.me), NULL);
+}
+
+void race_group_take_nb(struct race_thread *u, const struct race_group *g, int root)
+{
+    for (int i = 0; i < g->n; i++)
+        if ((root < 0 || i == root) && g->pe[i] != race_node.me)
+            race_sync_take(u, nb_key_of(g, g->pe[i]));
+}

@@ -35,6 +35,7 @@ void race_stream_complete(struct race_thread *u, unsigned id, uint32_t epoch, in
 struct race_group {
     uint64_t id;
     uint32_t turn; /* collectives on it until now; members count alike */
+    uint32_t begun; /* the same of nonblocking ones */
     uint32_t splits;
     int n;
     int pe[];
@@ -51,5 +52,9 @@ void race_group_forget(shmem_team_t team);
 /* A collective: the thread's clock is given to the members before it, those of the root (-1: of all) are taken after it. */
 void race_group_give(struct race_thread *u, struct race_group *g);
 void race_group_take(struct race_thread *u, struct race_group *g, int root);
+
+/* The same of a nonblocking one; g as it was after the call that begins it. */
+void race_group_give_nb(struct race_thread *u, struct race_group *g);
+void race_group_take_nb(struct race_thread *u, const struct race_group *g, int root);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "race/clock.h"
 #include "race/wrap.h"
+#include "race/wrap_nb.h"
 
 /* ---- some PEs ------------------------------------------------------------------------------------------------------------ */
 
@@ -126,7 +127,9 @@ static int same(const shmemx_req_t *a, const shmemx_req_t *b)
 static void ends(struct race_thread *u, const shmemx_req_t *req, const shmemx_req_t *was)
 {
     int found = -1;
-    if (!u)
+    if (race_nb_is(was))
+        race_nb_ends(u, was);
+    if (!u || race_nb_is(was))
         return;
     pthread_mutex_lock(&changing);
     for (int i = 0; i < REQUESTS && found < 0; i++)

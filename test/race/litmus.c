@@ -5,7 +5,7 @@
  * unless the name of the case ends with _private or _heap.
  */
 #include <pthread.h>
-#include <shmem.h>
+#include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +201,22 @@ static void o5_store(void)
         shmem_sync_all();
     if (me == 0)
         sink = shmem_int_g(&x, 1);
+}
+
+/* A nonblocking one orders from its call to the end of the wait. */
+static void o5_request(void)
+{
+    shmemx_req_t req, sum;
+    if (me == 1)
+        x = 3;
+    shmemx_sync_nb(SHMEM_TEAM_WORLD, &req);
+    shmemx_int_sum_reduce_nb(SHMEM_TEAM_WORLD, sums, parts, 1, &sum);
+    if (mended)
+        shmemx_req_wait(&req);
+    if (me == 0)
+        sink = shmem_int_g(&x, 1);
+    while (!shmemx_req_test(&sum))
+        ;
 }
 
 static void o6(void)
@@ -427,6 +443,7 @@ static const struct litmus cases[] = {
     {"o4", "O4", o4},
     {"o5", "O5", o5},
     {"o5_store", "O5", o5_store},
+    {"o5_request", "O5", o5_request},
     {"o6", "O6", o6},
     {"o6_test", "O6", o6_test},
     {"o6_chain", "O6", o6_chain},
