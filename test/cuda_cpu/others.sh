@@ -60,6 +60,7 @@ if [ "${FULMAR_CUDA_SAMPLES-}" ]; then
     done
     sample 0_Introduction/asyncAPI 'CPU executed [0-9]+ iterations' # they end with 1 where a result is wrong
     sample 0_Introduction/simpleHyperQ 'Measured time'
+    sample 0_Introduction/simpleCallback '^Success'
     sample 0_Introduction/simpleMultiGPU 'Relative difference: [0-9.]+E-(0[6-9]|1)'
     sample 0_Introduction/simpleMultiCopy 'Overlapped using 4 streams'
     sample 0_Introduction/simplePrintf '\[3, 7\]:.*Value is:10'
