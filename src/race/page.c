@@ -32,12 +32,23 @@ static void range(struct race_range *r, int segment)
     r->cells = (uint64_t *)(race_node.cells + race_node_page(race_node.me, segment, 0) * RACE_PAGE_CELLS);
 }
 
+/* Where this process sees the PE's segment, 0: nowhere. Its first pages may be none that PEs share: those of the program that are read only. */
+static uintptr_t seen_at(int segment, int pe)
+{
+    for (uintptr_t at = race_node.lo[segment]; at < race_node.hi[segment]; at += RACE_PAGE) {
+        uintptr_t there = (uintptr_t)pshmem_ptr((void *)at, pe);
+        if (there || segment == RACE_HEAP)
+            return there ? there - (at - race_node.lo[segment]) : 0;
+    }
+    return 0;
+}
+
 void race_page_up(void)
 {
     peer = calloc((size_t)race_node.pes, sizeof *peer);
     for (int pe = 0; peer && pe < race_node.pes; pe++)
         for (int s = 0; s < RACE_SEGMENTS && pe != race_node.me; s++)
-            peer[pe].lo[s] = (uintptr_t)pshmem_ptr((void *)race_node.lo[s], pe);
+            peer[pe].lo[s] = seen_at(s, pe);
     range(&race_ranges.heap, RACE_HEAP);
     range(&race_ranges.statics, RACE_STATICS);
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0)

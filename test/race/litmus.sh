@@ -73,7 +73,7 @@ line() { # TEXT: its line in litmus.c, within o4
 }
 
 run SHMEM_RACE=report
-[ $? -eq 66 ] && [ "$(grep -c '^fulmar race' "$dir/out")" -eq 1 ] &&
+[ $? -eq 66 ] && ! grep -q 'is not a setting' "$dir/out" && [ "$(grep -c '^fulmar race' "$dir/out")" -eq 1 ] &&
     grep -q "PE 0 thread 0: shmem_int_p writes, in o4 at litmus.c:$(line shmem_int_p)\$" "$dir/out" &&
     grep -q "PE 1 thread 0: load reads, in read_x at litmus.c:" "$dir/out"
 ok $? "one report with both accesses, their lines and functions" "$dir/out"

@@ -116,6 +116,20 @@ static void o17_later(void)
         read_x();
 }
 
+/* A store to what shmem_ptr gives is one at the other PE's memory. */
+static void o4_pointer(void)
+{
+    int *there = shmem_ptr(&x, 1);
+    if (me == 0 && there)
+        *there = 1;
+    if (me == 0 && !there)
+        shmem_int_p(&x, 1, 1);
+    if (mended)
+        shmem_barrier_all();
+    if (me == 1)
+        read_x();
+}
+
 /* ---- teams of any PEs, strided collectives ---------------------------------------------------------------------------------- */
 
 static void o12_list(void)
@@ -315,6 +329,7 @@ const struct litmus litmus_more[] = {
     {"o16_get", "O16", o16_get},
     {"o17", "O17", o17},
     {"o17_later", "O17", o17_later},
+    {"o4_pointer", "O4", o4_pointer},
     {"o12_list", "O12", o12_list},
     {"o12_create", "O12", o12_create},
     {"o12_color", "O12", o12_color},

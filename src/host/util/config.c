@@ -232,7 +232,7 @@ static int distance(const char *a, const char *b)
 static int is_known(const char *name)
 {
 #define X(field, kind, listed, ...) || strcmp(name, listed) == 0
-    return 0
+    return strcmp(name, "SHMEM_RACE") == 0 || strcmp(name, "SHMEM_RACE_SUPPRESS") == 0 /* of libfulmar_race */
 #include "host/util/config.def"
         ;
 #undef X
