@@ -91,9 +91,9 @@ typedef struct {
     return shi_test(ctx, G, ivar, E, ISHMEM_SIGNED_(T), cmp, ISHMEM_BITS_(N, cmp_value))
 #define ISHMEM_ONE_VALUE_(G, WAIT, KIND, N, T, E, INDICES)                                                            \
     shi_many(ctx, G, WAIT, SHI_MANY_##KIND, ivars, E, ISHMEM_SIGNED_(T), nelems, INDICES, status, cmp,                \
-             ISHMEM_BITS_(N, cmp_value), 0)
+             ISHMEM_BITS_(N, cmp_value), 0, 0)
 #define ISHMEM_VALUES_(G, WAIT, KIND, N, T, E, INDICES)                                                               \
-    shi_many(ctx, G, WAIT, SHI_MANY_##KIND, ivars, E, ISHMEM_SIGNED_(T), nelems, INDICES, status, cmp, 0, cmp_values)
+    shi_many(ctx, G, WAIT, SHI_MANY_##KIND, ivars, E, ISHMEM_SIGNED_(T), nelems, INDICES, status, cmp, 0, cmp_values, 0)
 #define ISHMEM_DO_wait_until_all(G, N, T, E) ISHMEM_ONE_VALUE_(G, 1, ALL, N, T, E, 0)
 #define ISHMEM_DO_wait_until_any(G, N, T, E) return ISHMEM_ONE_VALUE_(G, 1, ANY, N, T, E, 0)
 #define ISHMEM_DO_wait_until_some(G, N, T, E) return ISHMEM_ONE_VALUE_(G, 1, SOME, N, T, E, indices)

@@ -89,6 +89,7 @@ typedef ulong uint64_t;
 
 #include "device/lib/amo.h"
 #include "device/lib/gpc.h"
+#include "device/lib/many.h"
 #include "device/lib/sync.h"
 #include "device/lib/tag.h"
 
@@ -308,6 +309,24 @@ SHMEMG_FN_(void, _signal_add, (uint64_t *sig_addr, uint64_t signal, int pe),
                return shi_wait_until(ctx, G, sig_addr, 8, 0, cmp, cmp_value))
 SHMEMG_GROUPS_(SHMEMG_SIGNAL_WAIT_, )
 
+/* Several signals, and counted ones, beyond the draft; see shmemx_signal.h. One work-item of a group writes indices and values. */
+#define SHMEMG_SIGNAL_FNS_(S, G, V, VALUE, ONE, EACH)                                                                 \
+    SHMEMG_FN_X_(void, signal_wait_until_all##V##S,                                                                   \
+                 (uint64_t * sig_addrs, size_t nelems, const int *status, int cmp, VALUE, uint64_t *values),          \
+                 shi_many(ctx, G, 1, SHI_MANY_ALL, sig_addrs, 8, 0, nelems, 0, status, cmp, ONE, EACH, values))       \
+    SHMEMG_FN_X_(size_t, signal_wait_until_any##V##S,                                                                 \
+                 (uint64_t * sig_addrs, size_t nelems, const int *status, int cmp, VALUE, uint64_t *values),          \
+                 return shi_many(ctx, G, 1, SHI_MANY_ANY, sig_addrs, 8, 0, nelems, 0, status, cmp, ONE, EACH, values)) \
+    SHMEMG_FN_X_(size_t, signal_wait_until_some##V##S,                                                                \
+                 (uint64_t * sig_addrs, size_t nelems, size_t *indices, const int *status, int cmp, VALUE, uint64_t *values), \
+                 return shi_many(ctx, G, 1, SHI_MANY_SOME, sig_addrs, 8, 0, nelems, indices, status, cmp, ONE, EACH, values))
+#define SHMEMG_SIGNALS_(S, G, ...)                                                                                    \
+    SHMEMG_SIGNAL_FNS_(S, G, , uint64_t cmp_value, cmp_value, 0)                                                      \
+    SHMEMG_SIGNAL_FNS_(S, G, _vector, const uint64_t *cmp_values, 0, cmp_values)                                      \
+    SHMEMG_FN_X_(uint64_t, signal_wait_count##S, (uint64_t * sig_addr, uint64_t n), return shi_wait_count(ctx, G, sig_addr, n)) \
+    SHMEMG_FN_X_(int, signal_test_count##S, (uint64_t * sig_addr, uint64_t n), return shi_test_count(ctx, G, sig_addr, n))
+SHMEMG_GROUPS_(SHMEMG_SIGNALS_, )
+
 /* ---- typed routines --------------------------------------------------------------------------------------------- */
 
 /* A value as bits and back. */
@@ -384,6 +403,17 @@ SHMEMG_GROUPS_(SHMEMG_SIGNAL_WAIT_, )
                                SHMEM_IF_##EXT(SHMEMG_TYPED_EXT_(N, SHMEMG_SPELL_(N, T)))                              \
                                SHMEM_IF_##AMO(SHMEMG_TYPED_AMO_(N, SHMEMG_SPELL_(N, T))))
 SHMEM_TYPES(SHMEMG_ROW_, )
+
+/* Additions to float and double, beyond the draft; see shmemx_amo.h. */
+#define SHMEMG_FLOAT_(N, T)                                                                                           \
+    SHMEMG_FN_X_(void, N##_atomic_add, (T * dest, T value, int pe),                                                   \
+                 shi_amo_fadd(ctx, dest, sizeof(T), SHMEMG_VALUE_(N), pe, SHI_RESULT_NONE))                           \
+    SHMEMG_FN_X_(T, N##_atomic_fetch_add, (T * dest, T value, int pe),                                                \
+                 return shmemg_value_##N##_(shi_amo_fadd(ctx, dest, sizeof(T), SHMEMG_VALUE_(N), pe, SHI_RESULT_SLOT))) \
+    SHMEMG_FN_X_(void, N##_atomic_fetch_add_nbi, (T * fetch, T * dest, T value, int pe),                              \
+                 shi_amo_fadd_nbi(ctx, fetch, dest, sizeof(T), SHMEMG_VALUE_(N), pe))
+SHMEMG_FLOAT_(float, float)
+SHMEMG_FLOAT_(double, double)
 
 #ifdef SHMEM_H
 #undef shmem_ctx_t

@@ -6,8 +6,10 @@
 #ifndef SHMEMX_H
 #define SHMEMX_H
 #include "shmem.h"
+#include "shmemx_amo.h"
 #include "shmemx_coll.h"
 #include "shmemx_complete.h"
+#include "shmemx_signal.h"
 #include "shmemx_tag.h"
 #include "shmemx_gpc.h"
 #include "shmemx_memory.h"

@@ -70,20 +70,6 @@ SHI_FN int fulmar_cmp(int cmp)
     return cmp >= NVSHMEM_CMP_LE && cmp <= NVSHMEM_CMP_GE ? SHI_CMP_LE - (cmp - NVSHMEM_CMP_LE) : cmp + SHI_CMP_EQ;
 }
 
-/* float and double: until no other update came between. The old value. */
-template <typename T, typename B> SHI_FN T fulmar_add_float(T *dest, T value, int pe)
-{
-    shmem_ctx_t ctx = SHI_CTX_DEFAULT_;
-    shi_u64 seen = shi_amo(ctx, SHI_AMO_FETCH, dest, sizeof(T), 0, 0, pe, SHI_RESULT_SLOT), before;
-    for (;;) {
-        T sum = fulmar_value<T>(seen) + value;
-        before = shi_amo(ctx, SHI_AMO_CSWAP, dest, sizeof(T), fulmar_bits(sum), seen, pe, SHI_RESULT_SLOT);
-        if ((B)before == (B)seen || shi_aborted(ctx))
-            return fulmar_value<T>(before);
-        seen = before;
-    }
-}
-
 /* ---- waits ------------------------------------------------------------------------------------------------------------- */
 
 template <typename T> SHI_FN int fulmar_holds(const T *p, int cmp, T than)
@@ -98,7 +84,7 @@ template <typename T>
 SHI_FN size_t fulmar_many(int wait, int kind, const T *p, size_t n, size_t *indices, const int *status, int cmp, T value, const T *values)
 {
     return shi_many(SHI_CTX_DEFAULT_, SHI_THREAD, wait, kind, p, sizeof(T), fulmar_is_signed<T>(), n, indices, status, fulmar_cmp(cmp),
-                    fulmar_bits(value), values);
+                    fulmar_bits(value), values, 0);
 }
 
 /* ---- collectives ------------------------------------------------------------------------------------------------------- */

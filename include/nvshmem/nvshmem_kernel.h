@@ -77,17 +77,17 @@ FULMAR_DEVICE_ int nvshmemx_double2_maxloc_reduce_block(nvshmem_team_t team, dou
 
 /* ---- atomic operations on floating-point numbers, signals ---------------------------------------------------------------------- */
 
-#define FULMAR_FLOAT_ADD_(N, T, B)                                                                                    \
+#define FULMAR_FLOAT_ADD_(N, T)                                                                                       \
     FULMAR_DEVICE_ T nvshmem_##N##_atomic_fetch_add(T *dest, T value, int pe)                                         \
     {                                                                                                                 \
-        return shi_device::fulmar_add_float<T, B>(dest, value, pe);                                                   \
+        return shi_device::fulmar_value<T>(shi_device::shi_amo_fadd(FULMAR_CTX_, dest, sizeof(T), shi_device::fulmar_bits(value), pe, shi_device::SHI_RESULT_SLOT)); \
     }                                                                                                                 \
     FULMAR_DEVICE_ void nvshmem_##N##_atomic_add(T *dest, T value, int pe)                                            \
     {                                                                                                                 \
-        shi_device::fulmar_add_float<T, B>(dest, value, pe);                                                          \
+        shi_device::shi_amo_fadd(FULMAR_CTX_, dest, sizeof(T), shi_device::fulmar_bits(value), pe, shi_device::SHI_RESULT_NONE); \
     }
-FULMAR_FLOAT_ADD_(float, float, shi_device::shi_u32)
-FULMAR_FLOAT_ADD_(double, double, shi_device::shi_u64)
+FULMAR_FLOAT_ADD_(float, float)
+FULMAR_FLOAT_ADD_(double, double)
 
 FULMAR_DEVICE_ void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 {

@@ -40,7 +40,7 @@ static __global__ void quiet()
 
 static __global__ void wait_all(const void *ivars, size_t bytes, int is_signed, size_t n, const int *status, int cmp, uint64_t value, const void *values)
 {
-    shi_many(SHI_CTX_DEFAULT_, SHI_THREAD, 1, SHI_MANY_ALL, ivars, bytes, is_signed, n, 0, status, fulmar_cmp(cmp), value, values);
+    shi_many(SHI_CTX_DEFAULT_, SHI_THREAD, 1, SHI_MANY_ALL, ivars, bytes, is_signed, n, 0, status, fulmar_cmp(cmp), value, values, 0);
 }
 
 static __global__ void collective(int kind, int number, void *dest, const void *source, size_t bytes, int root)

@@ -71,7 +71,7 @@ void race_op_remote(const struct race_op *op, enum race_kind kind, const void *a
 
 unsigned race_op_atomic(const struct race_op *op, size_t bytes, int floating)
 {
-    return op->u ? op->s->domain << 4 | (unsigned)(bytes == 8) << 1 | (unsigned)floating | 8 : 0;
+    return op->u ? op->s->domain << 4 | (unsigned)(bytes == 16) << 2 | (unsigned)(bytes == 8) << 1 | (unsigned)floating | 8 : 0;
 }
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,8 @@
 /* wrap_amo.c - atomics, and the updates of signals. */
 #include "race/wrap.h"
 
+#include <shmemx_amo.h>
+
 #define FLOATING(T) ((T)0.5 != (T)0)
 #define ATOMIC(T, E) race_op_atomic(&op, E, FLOATING(T))
 
@@ -69,3 +71,10 @@ SHMEM_TYPES(ROW, RACE_DEF)
               race_op_give(&op, sig_addr, sizeof *sig_addr, 0); pshmem_ctx_##NAME(c, sig_addr, signal, pe);)
 SIGNAL(signal_add)
 SIGNAL(signal_set)
+
+#define EXTENSION(R, NAME, N, T, PARAMS)                                                                             \
+    RACE_BOTH(R, shmemx_##N##NAME, shmemx_ctx_##N##NAME, PARAMS, DO##NAME(pshmemx_ctx_##N##NAME, T, sizeof(T)))
+SHMEMX_FOR_EACH_FLOAT(EXTENSION)
+#undef FLOATING
+#define FLOATING(T) 0
+SHMEMX_FOR_EACH_WIDE(EXTENSION)

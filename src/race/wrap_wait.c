@@ -1,6 +1,8 @@
 /* wrap_wait.c - waits and tests of words of the calling PE: what they see orders. */
 #include "race/wrap.h"
 
+#include <shmemx_signal.h>
+
 #define HERE RACE_OP(SHMEM_CTX_DEFAULT, 0)
 
 /* Those of the words with status 0. */
@@ -93,4 +95,50 @@ RACE_WRAP(uint64_t, shmem_signal_wait_until, (uint64_t * sig_addr, int cmp, uint
     uint64_t value = pshmem_signal_wait_until(sig_addr, cmp, cmp_value);
     race_op_seen(&op, sig_addr, sizeof *sig_addr);
     return value;
+}
+
+/* Several signals. */
+#define SIGNALS(S, VALUE, V)                                                                                         \
+    RACE_WRAP(void, shmemx_signal_wait_until_all##S,                                                                 \
+              (uint64_t * sig_addrs, size_t nelems, const int *status, int cmp, VALUE, uint64_t *values))            \
+    {                                                                                                                \
+        HERE;                                                                                                        \
+        pshmemx_signal_wait_until_all##S(sig_addrs, nelems, status, cmp, V, values);                                 \
+        all_seen(&op, (const char *)sig_addrs, nelems, sizeof *sig_addrs, status);                                   \
+    }                                                                                                                \
+    RACE_WRAP(size_t, shmemx_signal_wait_until_any##S,                                                               \
+              (uint64_t * sig_addrs, size_t nelems, const int *status, int cmp, VALUE, uint64_t *values))            \
+    {                                                                                                                \
+        HERE;                                                                                                        \
+        size_t i = pshmemx_signal_wait_until_any##S(sig_addrs, nelems, status, cmp, V, values);                      \
+        return any_seen(&op, (const char *)sig_addrs, nelems, i, sizeof *sig_addrs);                                 \
+    }                                                                                                                \
+    RACE_WRAP(size_t, shmemx_signal_wait_until_some##S,                                                              \
+              (uint64_t * sig_addrs, size_t nelems, size_t *indices, const int *status, int cmp, VALUE, uint64_t *values)) \
+    {                                                                                                                \
+        HERE;                                                                                                        \
+        size_t n = pshmemx_signal_wait_until_some##S(sig_addrs, nelems, indices, status, cmp, V, values);            \
+        some_seen(&op, (const char *)sig_addrs, n, indices, sizeof *sig_addrs);                                      \
+        return n;                                                                                                    \
+    }
+SIGNALS(, uint64_t cmp_value, cmp_value)
+SIGNALS(_vector, const uint64_t *cmp_values, cmp_values)
+
+/* What is taken off is an atomic of the calling PE, which conflicts with no signal. */
+RACE_WRAP(uint64_t, shmemx_signal_wait_count, (uint64_t * sig_addr, uint64_t n))
+{
+    HERE;
+    uint64_t was = pshmemx_signal_wait_count(sig_addr, n);
+    if (was >= n)
+        race_op_seen(&op, sig_addr, sizeof *sig_addr);
+    return was;
+}
+
+RACE_WRAP(int, shmemx_signal_test_count, (uint64_t * sig_addr, uint64_t n))
+{
+    HERE;
+    int came = pshmemx_signal_test_count(sig_addr, n);
+    if (came)
+        race_op_seen(&op, sig_addr, sizeof *sig_addr);
+    return came;
 }

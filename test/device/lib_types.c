@@ -140,12 +140,80 @@ SHMEM_TYPES(ROW, )
     SHMEMG_IF_(SHMEMG_HAS_(N_))(SHMEM_IF_##RMA(rma_##N_(ctx);) SHMEM_IF_##EXT(ext_##N_(ctx);)                        \
                                 SHMEM_IF_##AMO(amo_##N_(ctx);))
 
+/* The words of an array, in their places, and what a wait for several signals says of them. */
+#define TEST_SIGNALS(S, V, ONE, EACH)                                                                                \
+    for (int k = 0; k < 4; k++) {                                                                                    \
+        const uint64_t words[4] = {5, 9, 2, 7}, least = 6, each[4] = {5, 10, 3, 7};                                   \
+        const int except[4] = {0, k == 1, 0, k == 2};                                                                \
+        int none[4] = {1, 1, 1, 1}, holds = 0, same = 1;                                                             \
+        uint64_t *s = AT(uint64_t, 1024), seen[4] = {1, 1, 1, 1};                                                    \
+        size_t at[4], n = 0, want[4];                                                                                \
+        for (int i = 0; i < 4; i++) {                                                                                \
+            s[i] = words[i];                                                                                         \
+            if (words[i] >= (#V[0] ? each[i] : least) && !except[i])                                                 \
+                want[n++] = (size_t)i, none[i] = 0;                                                                  \
+        }                                                                                                            \
+        (void)least, (void)each;                                                                                     \
+        holds = (int)shmemxg_signal_wait_until_some##V##S(s, 4, at, except, SHMEM_CMP_GE, ONE EACH, seen);           \
+        for (size_t i = 0; i < n; i++)                                                                               \
+            same = same && at[i] == want[i] && seen[i] == words[want[i]];                                            \
+        CHECKF((size_t)holds == n && same && (n == 4 || seen[n] == 1), "signal_wait_until_some" #V #S);              \
+        shmemxg_ctx_signal_wait_until_all##V##S(ctx, s, 4, none, SHMEM_CMP_GE, ONE EACH, seen);                      \
+        for (size_t i = 0; i < n; i++)                                                                               \
+            CHECKF(seen[want[i]] == words[want[i]], "signal_wait_until_all" #V #S);                                  \
+        at[0] = shmemxg_signal_wait_until_any##V##S(s, 4, none, SHMEM_CMP_GE, ONE EACH, seen);                       \
+        CHECKF(n == 0 ? at[0] == SIZE_MAX : at[0] < 4 && !none[at[0]] && seen[0] == words[at[0]],                    \
+               "signal_wait_until_any" #V #S);                                                                       \
+        CHECK(n == 0 || shmemxg_signal_wait_until_any##V##S(s, 4, none, SHMEM_CMP_GE, ONE EACH, NULL) < 4);          \
+    }
+#define TEST_COUNTS(S)                                                                                               \
+    {                                                                                                                \
+        uint64_t *s = AT(uint64_t, 1024);                                                                            \
+        s[0] = 10, s[1] = 99;                                                                                        \
+        CHECKF(shmemxg_signal_test_count##S(s, 11) == 0 && s[0] == 10, "signal_test_count" #S " takes too many");    \
+        CHECKF(shmemxg_ctx_signal_test_count##S(ctx, s, 3) == 1 && s[0] == 7, "signal_test_count" #S);               \
+        CHECKF(shmemxg_signal_wait_count##S(s, 5) == 7 && s[0] == 2 && s[1] == 99, "signal_wait_count" #S);          \
+        CHECKF(shmemxg_ctx_signal_wait_count##S(ctx, s, 2) == 2 && s[0] == 0, "ctx_signal_wait_count" #S);           \
+    }
+/* Additions to float and double, in all forms. */
+#define TEST_FLOAT(T, N_)                                                                                            \
+    for (int pe = 0; pe < 2; pe++) {                                                                                 \
+        T *x = AT(T, 1024), *r = there(pe, x), *f = AT(T, 2048);                                                     \
+        r[0] = (T)1.5, r[1] = f[0] = f[1] = f[2] = (T)99;                                                            \
+        shmemxg_##N_##_atomic_add(x, (T)0.25, pe);                                                                   \
+        shmemg_quiet();                                                                                              \
+        CHECKF(r[0] == (T)1.75 && r[1] == (T)99, SAY(N_, "atomic_add"));                                             \
+        shmemxg_ctx_##N_##_atomic_add(ctx, x, (T)-2, pe);                                                            \
+        shmemg_ctx_quiet(ctx);                                                                                       \
+        CHECKF(shmemxg_##N_##_atomic_fetch_add(x, (T)8, pe) == (T)-0.25, SAY(N_, "ctx_atomic_add"));                 \
+        CHECKF(shmemxg_ctx_##N_##_atomic_fetch_add(ctx, x, (T)1, pe) == (T)7.75, SAY(N_, "atomic_fetch_add"));       \
+        shmemxg_##N_##_atomic_fetch_add_nbi(f, x, (T)0.5, pe);                                                       \
+        shmemg_quiet();                                                                                              \
+        shmemxg_ctx_##N_##_atomic_fetch_add_nbi(ctx, f + 1, x, (T)4, pe);                                            \
+        shmemg_ctx_quiet(ctx);                                                                                       \
+        CHECKF(f[0] == (T)8.75 && f[1] == (T)9.25 && f[2] == (T)99 && r[0] == (T)13.25 && r[1] == (T)99,             \
+               SAY(N_, "atomic_fetch_add_nbi"));                                                                     \
+    }
+static void floats(shmem_ctx_t ctx)
+{
+    TEST_FLOAT(float, float) TEST_FLOAT(double, double)
+}
+
+static void signals(shmem_ctx_t ctx)
+{
+    TEST_SIGNALS(, , least, ) TEST_SIGNALS(, _vector, , each) TEST_SIGNALS(_htg, , least, )
+    TEST_SIGNALS(_htg, _vector, , each) TEST_SIGNALS(_tg, , least, ) TEST_SIGNALS(_tg, _vector, , each)
+    TEST_COUNTS() TEST_COUNTS(_htg) TEST_COUNTS(_tg)
+}
+
 static void all_types(void)
 {
     on_pe(0);
     mine = world[0].heap;
     shmem_ctx_t ctx = &world[0].ctx;
     SHMEM_TYPES(CALL_ROW, )
+    floats(ctx);
+    signals(ctx);
     CHECK(shmemg_my_pe() == 0 && shmemg_n_pes() == 2 && shmemg_ctx_my_pe(&world[1].ctx) == 1);
 }
 

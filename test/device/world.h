@@ -39,6 +39,8 @@ static pthread_t world_proxy;
 
 static uint64_t world_amo(void *p, const struct shi_request_view *v)
 {
+    if (v->amo == SHI_AMO_FADD)
+        return shi_amo_fadd_direct((shi_u64)p, v->bytes, v->value);
     return shi_amo_direct(p, v->amo, v->bytes, v->value, v->cond);
 }
 

@@ -93,4 +93,37 @@ SHI_FN void shi_amo_nbi(shmem_ctx_t ctx, int amo, void *fetch, const void *dest,
     shi_scatter(fetch, before, bytes);
 }
 
+/* ---- addition of float and double, by their bits ---------------------------------------------------------------- */
+
+/* Not part of shi_amo, so that kernels without it need no double. */
+SHI_FN shi_u64 shi_amo_fadd_direct(shi_u64 to, shi_u64 bytes, shi_u64 value)
+{
+    return bytes == 8 ? shi_atom64_fadd((SHI_GLOBAL shi_u64 *)to, value)
+                      : (shi_u64)shi_atom32_fadd((SHI_GLOBAL shi_u32 *)to, (shi_u32)value);
+}
+
+/* As shi_amo. */
+SHI_FN shi_u64 shi_amo_fadd(shmem_ctx_t ctx, const void *dest, shi_u64 bytes, shi_u64 value, int pe, int result)
+{
+    shi_u64 to = shi_find(ctx, dest, bytes, bytes, pe);
+    if (!to)
+        return 0;
+    return shi_updates_directly(ctx, dest, to, 1)
+               ? shi_amo_fadd_direct(to, bytes, value)
+               : shi_amo_by_ring(ctx, pe, SHI_AMO_FADD, shi_far_offset(ctx, dest), bytes, value, 0, 0,
+                                 shi_is_direct(to) ? SHI_RESULT_SLOT : result);
+}
+
+/* As shi_amo_nbi. */
+SHI_FN void shi_amo_fadd_nbi(shmem_ctx_t ctx, void *fetch, const void *dest, shi_u64 bytes, shi_u64 value, int pe)
+{
+    shi_u64 to = shi_find(ctx, dest, bytes, bytes, pe), address = (shi_u64)shi_to_global(fetch);
+    if (!to)
+        return;
+    if (!shi_is_direct(to) && address)
+        shi_amo_by_ring(ctx, pe, SHI_AMO_FADD, shi_far_offset(ctx, dest), bytes, value, 0, address, SHI_RESULT_ADDRESS);
+    else
+        shi_scatter(fetch, shi_amo_fadd(ctx, dest, bytes, value, pe, SHI_RESULT_SLOT), bytes);
+}
+
 #endif

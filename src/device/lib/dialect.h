@@ -21,7 +21,7 @@
  *   shi_to_global      NULL for private and local memory, which neither proxy nor peer can access
  *   shi_address        the same as an integer; any value outside of global memory instead of NULL
  *   SHI_CHOSEN_        a value that becomes a pointer, NULL or another
- *   shi_atom32_, 64_   relaxed; they return the old value
+ *   shi_atom32_, 64_   relaxed; they return the old value; _fadd: of float and double, by their bits
  *   shi_prefetch_write a hint to fetch a cache line for writing
  *   shi_store_pair     two relaxed stores, 16-byte aligned, unordered; one packet where the device has such a store
  *   shi_load_pair      two relaxed loads, the same
@@ -165,6 +165,18 @@ SHI_PTX_(64, "l")
 #define SHI_STORE_(W, p, v, order) shi_ptx_store##W##_##order(p, v)
 #define SHI_UPDATE_(W, op, p, v, order) shi_ptx_##op##W##_##order(p, v)
 #define SHI_CSWAP_(W, p, seen, v) shi_ptx_cas##W(p, seen, v)
+/* In place of the loop at the end of the file. */
+#define SHI_FADD_(W, F, R)                                                                                            \
+    SHI_FN shi_u##W shi_atom##W##_fadd(shi_u##W *p, shi_u##W v)                                                       \
+    {                                                                                                                 \
+        union {                                                                                                       \
+            shi_u##W bits;                                                                                            \
+            F value;                                                                                                  \
+        } add, old;                                                                                                   \
+        add.bits = v;                                                                                                 \
+        asm volatile("atom.add.relaxed.sys.f" #W " %0, [%1], %2;" : "=" R(old.value) : "l"(p), R(add.value) : "memory"); \
+        return old.bits;                                                                                              \
+    }
 SHI_FN void shi_prefetch_write(const shi_u64 *p)
 {
     (void)p;
@@ -379,5 +391,28 @@ SHI_FN shi_u64 shi_add_release(SHI_GLOBAL shi_u64 *p, shi_u64 v)
     }
 SHI_ATOMICS_(32)
 SHI_ATOMICS_(64)
+/* The same of a float or double F: add to it, and return the bits of what it was. */
+#ifndef SHI_FADD_
+#define SHI_FADD_(W, F, R)                                                                                           \
+    SHI_FN shi_u##W shi_atom##W##_fadd(SHI_GLOBAL shi_u##W *p, shi_u##W v)                                           \
+    {                                                                                                                \
+        union {                                                                                                      \
+            shi_u##W bits;                                                                                           \
+            F value;                                                                                                 \
+        } add, sum;                                                                                                  \
+        shi_u##W seen = shi_atom##W##_fetch(p), before;                                                              \
+        add.bits = v;                                                                                                \
+        for (;;) {                                                                                                   \
+            sum.bits = seen;                                                                                         \
+            sum.value += add.value;                                                                                  \
+            before = shi_atom##W##_cswap(p, seen, sum.bits);                                                         \
+            if (before == seen)                                                                                      \
+                return before;                                                                                       \
+            seen = before;                                                                                           \
+        }                                                                                                            \
+    }
+#endif
+SHI_FADD_(32, float, "f")
+SHI_FADD_(64, double, "d")
 
 #endif

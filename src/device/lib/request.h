@@ -24,7 +24,7 @@
  * a + b           a in bits 56-63, b in bits 0-55
  * data            the payload's bytes in order, the first in the low byte of argument 0; unused bytes are 0
  * bytes           of PUT_INLINE at most 48, PUT_SIGNAL_INLINE 32 (0: only the signal), GET_INLINE 8, AMO 4 or 8
- * value, cond     unsigned, in the low bytes; an increment is an addition of 1
+ * value, cond     unsigned, in the low bytes; an increment is an addition of 1; of FADD a float or a double
  * result          enum shi_amo_result: where the result of an AMO goes: nowhere, the ticket's result slot, or the address fetch
  * func + ...      of GPC 16 bits each; hlen at most 40, rhlen at most 1024. The result is two words: the status, and the world
  *                 PE that failed, or -1
@@ -43,7 +43,7 @@
 #include "device/lib/ring.h"
 
 enum shi_amo {
-    SHI_AMO_FETCH, SHI_AMO_SET, SHI_AMO_SWAP, SHI_AMO_CSWAP, SHI_AMO_ADD, SHI_AMO_AND, SHI_AMO_OR, SHI_AMO_XOR, SHI_AMOS
+    SHI_AMO_FETCH, SHI_AMO_SET, SHI_AMO_SWAP, SHI_AMO_CSWAP, SHI_AMO_ADD, SHI_AMO_AND, SHI_AMO_OR, SHI_AMO_XOR, SHI_AMO_FADD, SHI_AMOS
 };
 enum { SHI_INLINE_GPC = 40, SHI_INLINE_GPC_CHAINED = 24, SHI_INLINE_TAG = 40 };
 #define SHI_TAG_ANY (~(shi_u64)0)

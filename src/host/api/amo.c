@@ -1,5 +1,7 @@
-/* amo.c - entry points of the atomic memory operations, with their deprecated names. */
+/* amo.c - entry points of the atomic memory operations, with their deprecated names and the extensions of shmemx_amo.h. */
 #include "host/api/def.h"
+
+#include <shmemx_amo.h>
 
 #include "host/net/node/doorbell.h"
 #include "host/ops/amo.h"
@@ -76,3 +78,17 @@ static const uint64_t one = 1;
     SHMEM_IF_##EXT(SHMEM_API_EXT(F##_C, F##_P, N, T) SHMEM_API_OX(F##_C, F##_P, N, T))                               \
     SHMEM_IF_##BIT(SHMEM_API_BIT(F##_C, F##_P, N, T))
 SHMEM_TYPES(ROW, SHI_DEF)
+
+/* ---- extensions -------------------------------------------------------------------------------------------------- */
+
+#define NEAR_FADD(T) shi_amo_word(at, sizeof *at, SHI_AMO_FADD, WORD(value), 0)
+#define FLOAT_atomic_add(T) UPDATE(T, FADD, WORD(value), NEAR_FADD(T))
+#define FLOAT_atomic_fetch_add(T) FETCH(T, dest, FADD, WORD(value), 0, old = VALUE(T, NEAR_FADD(T)))
+#define FLOAT_atomic_fetch_add_nbi(T) FETCH_NBI(T, dest, FADD, WORD(value), 0)
+#define FLOAT(R, NAME, N, T, PARAMS) SHI_DEF_BOTH(R, shmemx_##N##NAME, shmemx_ctx_##N##NAME, PARAMS, FLOAT##NAME(T))
+SHMEMX_FOR_EACH_FLOAT(FLOAT)
+
+#define WIDE(R, NAME, N, T, PARAMS)                                                                                  \
+    SHI_DEF_BOTH(R, shmemx_##N##NAME, shmemx_ctx_##N##NAME, PARAMS, T old;                                           \
+                 shi_amo_wide(c, __func__, dest, value.word, cond.word, pe, old.word); return old;)
+SHMEMX_FOR_EACH_WIDE(WIDE)

@@ -5,7 +5,7 @@
 #include "host/ops/p2p.h"
 #include "host/ops/wait.h"
 
-#define ONE(CMP, T) (&(struct shi_cond){__func__, ivar, 1, NULL, CMP, &cmp_value, 0, SHI_WORD_OF(T)})
+#define ONE(CMP, T) (&(struct shi_cond){__func__, ivar, 1, NULL, CMP, &cmp_value, 0, SHI_WORD_OF(T), NULL})
 
 /* shmem_wait: until the word no longer has the value. */
 #define DO_wait(T, E) shi_p2p_wait(ONE(SHMEM_CMP_NE, T));

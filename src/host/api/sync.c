@@ -16,9 +16,9 @@
 #include "host/ops/span.h"
 #include "host/util/log.h"
 
-#define ONE(T) (&(struct shi_cond){__func__, ivar, 1, NULL, cmp, &cmp_value, 0, SHI_WORD_OF(T)})
-#define MANY(T) (&(struct shi_cond){__func__, ivars, nelems, status, cmp, &cmp_value, 0, SHI_WORD_OF(T)})
-#define VECTOR(T) (&(struct shi_cond){__func__, ivars, nelems, status, cmp, cmp_values, 1, SHI_WORD_OF(T)})
+#define ONE(T) (&(struct shi_cond){__func__, ivar, 1, NULL, cmp, &cmp_value, 0, SHI_WORD_OF(T), NULL})
+#define MANY(T) (&(struct shi_cond){__func__, ivars, nelems, status, cmp, &cmp_value, 0, SHI_WORD_OF(T), NULL})
+#define VECTOR(T) (&(struct shi_cond){__func__, ivars, nelems, status, cmp, cmp_values, 1, SHI_WORD_OF(T), NULL})
 
 #define DO_wait_until(T, E) shi_p2p_wait(ONE(T));
 #define DO_test(T, E) return shi_p2p_test(ONE(T));

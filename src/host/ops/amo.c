@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include "host/net/node/amo_wide.h"
 #include "host/net/node/doorbell.h"
 #include "host/net/node/progress.h"
 #include "host/ops/dheap.h"
@@ -114,4 +115,30 @@ void shi_amo_fetch_nbi(const struct shmem_ctx *ctx, void *addr, size_t width, in
     if (span.began_ns)
         describe(&span, addr, width, call, &old);
     shi_dheap_memcpy(fetch, &old, width); /* the low bytes come first on every machine this runs on */
+}
+
+/* ---- 16 bytes ---------------------------------------------------------------------------------------------------- */
+
+void shi_amo_wide(const struct shmem_ctx *ctx, const char *routine, void *dest, const uint64_t value[2], const uint64_t cond[2],
+                  int pe, uint64_t old[2])
+{
+    SHI_SPAN(span, SHI_ATOMICS, routine, ctx->team, pe, SHI_WIDE_BYTES);
+    struct shi_remote_addr remote;
+    int is_remote = 0;
+    void *at = shi_fast_word(ctx, dest, SHI_WIDE_BYTES, pe);
+    if (!at)
+        is_remote = shi_is_remote(routine, ctx, SHI_WRITE, "dest", dest, SHI_WIDE_BYTES, pe, &remote);
+    if (!at && !is_remote)
+        at = shi_resolve_slow_copy(routine, ctx, SHI_WRITE, "dest", dest, SHI_WIDE_BYTES, pe);
+    shi_check_aligned(routine, "dest", dest, SHI_WIDE_BYTES, pe);
+    if (!shi_wide_is_there())
+        shi_die(routine, "this processor has no compare-and-swap of 16 bytes");
+    if (shi_dheap_holds(dest, SHI_WIDE_BYTES) || shi_added_is_device(dest, 0))
+        shi_die(routine, "dest = %p is in device memory, where there is no compare-and-swap of 16 bytes (pe = %d)", dest, pe);
+    if (is_remote) {
+        shi_remote_wide(ctx->lane, &remote, value, cond, old);
+        return;
+    }
+    shi_wide_cswap(at, value, cond, old);
+    shi_doorbell_ring_word(&ctx->peers[pe].rank);
 }

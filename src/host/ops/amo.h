@@ -32,4 +32,8 @@ uint64_t shi_amo_mapped(const struct shmem_ctx *ctx, void *at, size_t width, int
 void shi_amo_fetch_nbi(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call,
                        void *fetch);
 
+/* Compare-and-swap of the 16 bytes at dest; dies where the machine or the memory has none. old: what they were. */
+void shi_amo_wide(const struct shmem_ctx *ctx, const char *routine, void *dest, const uint64_t value[2], const uint64_t cond[2],
+                  int pe, uint64_t old[2]);
+
 #endif

@@ -215,14 +215,22 @@ static size_t any_satisfied(const struct shi_cond *c, uint64_t *now)
     return SIZE_MAX;
 }
 
+static inline void see(const struct shi_cond *c, size_t i, uint64_t now)
+{
+    if (c->seen)
+        c->seen[i] = now;
+}
+
 /* *now: what the first of them holds. */
 static size_t some_satisfied(const struct shi_cond *c, size_t *indices, uint64_t *now)
 {
     size_t n = 0;
     uint64_t other;
     for (size_t i = 0; i < c->n; i++)
-        if (!excluded(c, i) && satisfied(c, i, n ? &other : now))
+        if (!excluded(c, i) && satisfied(c, i, n ? &other : now)) {
+            see(c, n, n ? other : *now);
             indices[n++] = i;
+        }
     return n;
 }
 
@@ -238,6 +246,7 @@ void shi_p2p_wait_all(const struct shi_cond *c)
             continue;
         uint64_t false_ns = span.began_ns ? span.false_ns : 0;
         WAIT_UNTIL(satisfied(c, i, &now), FOR_WORDS(i, 1));
+        see(c, i, now);
         if (span.began_ns && span.false_ns != false_ns && !late) /* the last word that was awaited ended the wait */
             ended_by(&span, c, i, now);
     }
@@ -253,8 +262,10 @@ size_t shi_p2p_wait_any(const struct shi_cond *c)
     uint64_t now;
     int late = 0;
     WAIT_UNTIL((i = any_satisfied(c, &now)) != SIZE_MAX, FOR_WORDS(0, c->n));
-    if (shi_likely(!late))
+    if (shi_likely(!late)) {
+        see(c, 0, now);
         ended_by(&span, c, i, now);
+    }
     return i;
 }
 

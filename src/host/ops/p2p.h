@@ -25,6 +25,7 @@ struct shi_cond {
     const void *values;   /* the one value, or one for each word */
     int vector;           /* one for each word */
     enum shi_word word;
+    uint64_t *seen;       /* of waits for SHI_U64: what ended them, of all words, the one, or those of indices; NULL: nowhere */
 };
 
 /* The word itself, extended to 64 bits. Async-signal-safe. */

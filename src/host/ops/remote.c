@@ -192,6 +192,25 @@ void shi_remote_fetch_nbi(struct shi_lane *l, const struct shi_remote_addr *at, 
     AWAIT(shi_stream_amo(l, at, (int)width, op, value, cond, &r, 0, &w) != -EAGAIN, "fetching atomic", at->pe);
 }
 
+struct wide {
+    struct shi_reply reply;
+    int ready; /* set by the callback on any thread, release; read by the caller, acquire */
+};
+
+static void wide_ready(struct shi_reply *reply)
+{
+    __atomic_store_n(&shi_container_of(reply, struct wide, reply)->ready, 1, __ATOMIC_RELEASE);
+}
+
+void shi_remote_wide(struct shi_lane *l, const struct shi_remote_addr *at, const uint64_t value[2], const uint64_t cond[2],
+                     uint64_t old[2])
+{
+    struct wide a = {.reply = {.to = (char *)old, .block = 2 * sizeof *old, .done = wide_ready}};
+    struct shi_stream_wait w = {0};
+    AWAIT(shi_stream_wide(l, at, value, cond, &a.reply, &w) != -EAGAIN, "fetching atomic", at->pe);
+    AWAIT(__atomic_load_n(&a.ready, __ATOMIC_ACQUIRE), "fetching atomic", at->pe);
+}
+
 /* ---- order ---------------------------------------------------------------------------------------------------------- */
 
 void shi_remote_fence(struct shi_lane *l)

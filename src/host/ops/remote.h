@@ -34,6 +34,10 @@ uint64_t shi_remote_fetch(struct shi_lane *l, const struct shi_remote_addr *at, 
 void shi_remote_fetch_nbi(struct shi_lane *l, const struct shi_remote_addr *at, size_t width, int op, uint64_t value,
                           uint64_t cond, void *fetch);
 
+/* 16 bytes, see host/net/node/amo_wide.h. */
+void shi_remote_wide(struct shi_lane *l, const struct shi_remote_addr *at, const uint64_t value[2], const uint64_t cond[2],
+                     uint64_t old[2]);
+
 /* A NULL lane, of a job without a network, has nothing to wait for. */
 void shi_remote_fence(struct shi_lane *l);
 void shi_remote_quiet(struct shi_lane *l);

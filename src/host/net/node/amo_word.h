@@ -2,7 +2,26 @@
 #ifndef SHI_AMO_WORD_H
 #define SHI_AMO_WORD_H
 
+#include <string.h>
+
 #include "device/lib/request.h"
+
+/* T: the word; F: the floating-point type of its size. */
+#define SHI_AMO_FADD_OF(T, F)                                                                                        \
+    static inline T shi_amo_fadd_##T(T *at, T value)                                                                 \
+    {                                                                                                                \
+        T seen = __atomic_load_n(at, __ATOMIC_RELAXED), next;                                                        \
+        F sum, add;                                                                                                  \
+        memcpy(&add, &value, sizeof add);                                                                            \
+        do {                                                                                                         \
+            memcpy(&sum, &seen, sizeof sum);                                                                         \
+            sum += add;                                                                                              \
+            memcpy(&next, &sum, sizeof next);                                                                        \
+        } while (!__atomic_compare_exchange_n(at, &seen, next, 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));              \
+        return seen;                                                                                                 \
+    }
+SHI_AMO_FADD_OF(uint32_t, float)
+SHI_AMO_FADD_OF(uint64_t, double)
 
 #define SHI_AMO_WORD(T)                                                                                              \
     static inline T shi_amo_##T(T *at, int amo, T value, T cond)                                                     \
@@ -15,6 +34,7 @@
         case SHI_AMO_AND: return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST);                                    \
         case SHI_AMO_OR: return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST);                                      \
         case SHI_AMO_XOR: return __atomic_fetch_xor(at, value, __ATOMIC_SEQ_CST);                                    \
+        case SHI_AMO_FADD: return shi_amo_fadd_##T(at, value);                                                       \
         default:                                                                                                     \
             __atomic_compare_exchange_n(at, &cond, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                    \
             return cond;                                                                                             \

@@ -164,6 +164,10 @@ int shi_stream_put_blocks(struct shi_lane *l, const struct shi_remote_addr *to, 
 int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int width, enum shi_amo op, uint64_t value,
                    uint64_t cond, struct shi_reply *reply, int flags, struct shi_stream_wait *w);
 
+/* Compare-and-swap of 16 bytes, not in memory that only a device accesses; reply->done is set, and it gets what they were. */
+int shi_stream_wide(struct shi_lane *l, const struct shi_remote_addr *at, const uint64_t value[2], const uint64_t cond[2],
+                    struct shi_reply *reply, struct shi_stream_wait *w);
+
 /* Blocks of at most SHI_STREAM_REPLY_BYTES in all; the target copies them into its reply. */
 int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_blocks *b,
                           struct shi_reply *reply, struct shi_stream_wait *w);

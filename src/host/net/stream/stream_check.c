@@ -48,8 +48,29 @@ static const char *check_get_blocks(const struct record *r)
     return check_blocks(r, &p->blocks, 0);
 }
 
+static const char *check_word(const struct record *r, size_t width, int writes)
+{
+    const char *why = check_memory(r, width, writes);
+    if (why)
+        return why;
+    uintptr_t word = (uintptr_t)shi_stream_net.own[r->region].base + r->off;
+    return word & (width - 1) ? "an atomic operation on a misaligned word" : NULL;
+}
+
+static const char *check_wide(const struct record *r)
+{
+    const struct wide_payload *p = (const struct wide_payload *)(r + 1);
+    if (r->what != SHI_AMO_CSWAP || r->width != (SHI_WIDE_BYTES | WIDTH_FETCHES) || r->bytes != sizeof *p || p->cookie >= MAX_REPLIES)
+        return "an atomic operation with invalid operands";
+    if (!shi_wide_is_there() || (r->region < SHI_REGIONS && shi_stream_net.own[r->region].device))
+        return "a compare-and-swap of 16 bytes where this PE has none";
+    return check_word(r, SHI_WIDE_BYTES, 1);
+}
+
 static const char *check_amo(const struct record *r)
 {
+    if ((r->width & WIDTH_BYTES) == SHI_WIDE_BYTES)
+        return check_wide(r);
     const struct amo_payload *p = (const struct amo_payload *)(r + 1);
     size_t width = r->width & WIDTH_BYTES, fetches = r->width & WIDTH_FETCHES;
     size_t bytes = fetches ? sizeof *p : r->what == SHI_AMO_CSWAP ? 2 * sizeof p->value : sizeof p->value;
@@ -57,11 +78,7 @@ static const char *check_amo(const struct record *r)
         return "an atomic operation of unknown kind or width";
     if (r->bytes != bytes || (fetches && p->cookie >= MAX_REPLIES))
         return "an atomic operation with invalid operands";
-    const char *why = check_memory(r, width, r->what != SHI_AMO_FETCH);
-    if (why)
-        return why;
-    uintptr_t word = (uintptr_t)shi_stream_net.own[r->region].base + r->off;
-    return word & (width - 1) ? "an atomic operation on a misaligned word" : NULL;
+    return check_word(r, width, r->what != SHI_AMO_FETCH);
 }
 
 /* Only memory that transfers cannot name is reached this way. */

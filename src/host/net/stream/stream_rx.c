@@ -117,9 +117,23 @@ static void get_blocks(const struct head *h, const struct record *r, const struc
     shi_batch_end_reply(h);
 }
 
+static void wide(const struct head *h, const struct record *r, const struct wide_payload *p, int is_last)
+{
+    uint64_t old[2];
+    shi_wide_cswap(local_address(r), p->value, p->cond, old);
+    if (is_last)
+        shi_ack_end_message(h);
+    memcpy(shi_batch_begin_reply(h, p->cookie, sizeof old), old, sizeof old);
+    shi_batch_end_reply(h);
+}
+
 static void amo(const struct head *h, const struct record *r, const struct amo_payload *p, int is_last)
 {
     size_t width = r->width & WIDTH_BYTES;
+    if (width == SHI_WIDE_BYTES) {
+        wide(h, r, (const void *)p, is_last);
+        return;
+    }
     uint64_t old = shi_amo_word(local_address(r), width, r->what, p->value, r->bytes > sizeof p->value ? p->cond : 0);
     if (r->width & WIDTH_FETCHES) {
         if (is_last)

@@ -129,6 +129,24 @@ int shi_stream_amo(struct shi_lane *l, const struct shi_remote_addr *at, int wid
     return reply->done ? end_fetch(l, at->pe) : end(l, at->pe, 0);
 }
 
+int shi_stream_wide(struct shi_lane *l, const struct shi_remote_addr *at, const uint64_t value[2], const uint64_t cond[2],
+                    struct shi_reply *reply, struct shi_stream_wait *w)
+{
+    struct wide_payload *p = begin(l, at, (struct record){.op = OP_AMO, .what = SHI_AMO_CSWAP, .bytes = sizeof *p,
+                                                          .width = SHI_WIDE_BYTES | WIDTH_FETCHES}, 0, w);
+    if (!p)
+        return -EAGAIN;
+    memcpy(p->value, value, sizeof p->value);
+    memcpy(p->cond, cond, sizeof p->cond);
+    int cookie = expect(l, reply, at->pe, SHI_WIDE_BYTES);
+    if (cookie < 0) {
+        shi_lane_unlock(l);
+        return -EAGAIN;
+    }
+    p->cookie = (uint64_t)cookie;
+    return end_fetch(l, at->pe);
+}
+
 int shi_stream_get_blocks(struct shi_lane *l, const struct shi_remote_addr *from, const struct shi_blocks *b,
                           struct shi_reply *reply, struct shi_stream_wait *w)
 {

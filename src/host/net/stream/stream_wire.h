@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "host/net/am/am_carrier.h"
+#include "host/net/node/amo_wide.h"
 #include "host/net/stream/auth.h"
 #include "host/net/stream/stream.h"
 #include "host/util/base.h"
 
-enum { WIRE_VERSION = 15 }; /* changes with the formats of this file, of active messages, and the rounds of coll/plan.h */
+enum { WIRE_VERSION = 16 }; /* changes with the formats of this file, of active messages, and the rounds of coll/plan.h */
 
 struct head {
     uint64_t tag;     /* of all that follows, and of the receiver (auth.h) */
@@ -87,6 +88,11 @@ static inline size_t record_bytes(const struct record *r)
 
 struct amo_payload {
     uint64_t value, cond, cookie; /* sent as far as the operation needs them */
+};
+
+/* Of a compare-and-swap of 16 bytes: OP_AMO with this width. */
+struct wide_payload {
+    uint64_t value[2], cond[2], cookie;
 };
 
 struct blocks_payload {
