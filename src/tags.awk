@@ -1,13 +1,14 @@
 # tags.awk - lines of a tags file for the exported names: awk -f tags.awk symbols.txt api/*.c...
 #
 # The line of a name is the one that defines it (SHI_DEF, a plain function), else that of DO_<routine>, the body of a
-# typed routine, or of NB_<routine>, else that of a definition with ## in its name. A pshmem_ name has the line of the shmem_ name.
+# typed routine, or of NB_<routine> or DOX_<routine>, else that of a definition with ## in its name. A pshmem_ name has the line of the shmem_ name.
 
 FNR == NR { exported[$1]; next }
 
-/^#define DO_/ {
+/^#define DOX?_/ {
     split($2, part, "(")
-    body[(part[2] == "N)" ? "shmemx" : "shmem") substr(part[1], 3)] = FILENAME "\t" FNR
+    x = sub(/^DOX/, "DO", part[1])
+    body[(x || part[2] == "N)" ? "shmemx" : "shmem") substr(part[1], 3)] = FILENAME "\t" FNR
     next
 }
 
@@ -30,7 +31,7 @@ FNR == NR { exported[$1]; next }
         if (word in exported && !(word in at))
             at[word] = FILENAME "\t" FNR
         else if (word ~ /^shmem.*##/) {
-            gsub(/##[A-Z]+(##)?/, "[a-z0-9_]+", word)
+            gsub(/##[A-Z]+(##)?/, "[a-z0-9_]*", word)
             pattern["^" word "$"] = FILENAME "\t" FNR
         }
     }

@@ -82,13 +82,13 @@ SHMEM_TYPES(ROW, SHI_DEF)
 /* ---- extensions -------------------------------------------------------------------------------------------------- */
 
 #define NEAR_FADD(T) shi_amo_word(at, sizeof *at, SHI_AMO_FADD, WORD(value), 0)
-#define FLOAT_atomic_add(T) UPDATE(T, FADD, WORD(value), NEAR_FADD(T))
-#define FLOAT_atomic_fetch_add(T) FETCH(T, dest, FADD, WORD(value), 0, old = VALUE(T, NEAR_FADD(T)))
-#define FLOAT_atomic_fetch_add_nbi(T) FETCH_NBI(T, dest, FADD, WORD(value), 0)
-#define FLOAT(R, NAME, N, T, PARAMS) SHI_DEF_BOTH(R, shmemx_##N##NAME, shmemx_ctx_##N##NAME, PARAMS, FLOAT##NAME(T))
-SHMEMX_FOR_EACH_FLOAT(FLOAT)
-
-#define WIDE(R, NAME, N, T, PARAMS)                                                                                  \
-    SHI_DEF_BOTH(R, shmemx_##N##NAME, shmemx_ctx_##N##NAME, PARAMS, T old;                                           \
-                 shi_amo_wide(c, __func__, dest, value.word, cond.word, pe, old.word); return old;)
-SHMEMX_FOR_EACH_WIDE(WIDE)
+#define DOX_atomic_add(T) UPDATE(T, FADD, WORD(value), NEAR_FADD(T))
+#define DOX_atomic_fetch_add(T) FETCH(T, dest, FADD, WORD(value), 0, old = VALUE(T, NEAR_FADD(T)))
+#define DOX_atomic_fetch_add_nbi(T) FETCH_NBI(T, dest, FADD, WORD(value), 0)
+#define DOX_atomic_compare_swap(T)                                                                                   \
+    T old;                                                                                                           \
+    shi_amo_wide(c, __func__, dest, value.word, cond.word, pe, old.word);                                            \
+    return old;
+#define EXTENSION(R, NAME, N, T, PARAMS) SHI_DEF_BOTH(R, shmemx_##N##NAME, shmemx_ctx_##N##NAME, PARAMS, DOX##NAME(T))
+SHMEMX_FOR_EACH_FLOAT(EXTENSION)
+SHMEMX_FOR_EACH_WIDE(EXTENSION)
