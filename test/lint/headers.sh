@@ -52,4 +52,22 @@ for a in $(headers include ! -path 'include/nvshmem/*' ! -path '*ishmem*' ! -pat
     ok $? "$a before all others" "$out.$$"
 done
 rm -f "$out.$$"
+
+# Catches: a form of an extension for C++ that is ambiguous or has another type.
+${CXX:-c++} -x c++ -std=c++11 -pedantic -I"$top_srcdir/include" -fsyntax-only -Wall -Wextra -Werror - >"$out" 2>&1 <<'END'
+#include <shmemx.h>
+#include <type_traits>
+float f;
+double d;
+shmemx_uint128_t u;
+void calls(shmem_ctx_t c)
+{
+    static_assert(std::is_same<decltype(shmemx_atomic_fetch_add(c, &f, 1.0f, 0)), float>::value, "float");
+    static_assert(std::is_same<decltype(shmemx_atomic_fetch_add(&d, 1, 0)), double>::value, "double");
+    shmemx_atomic_add(&f, 1, 0), shmemx_atomic_add(c, &d, 1.0, 0);
+    shmemx_atomic_fetch_add_nbi(&f, &f, 1.0f, 0), shmemx_atomic_fetch_add_nbi(c, &d, &d, 1, 0);
+    u = shmemx_atomic_compare_swap(c, &u, u, u, 0), u = shmemx_atomic_compare_swap(&u, u, u, 0);
+}
+END
+ok $? "the forms of shmemx_amo.h for C++ compile" "$out"
 plan
