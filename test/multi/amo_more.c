@@ -163,6 +163,48 @@ static void test_sums(void)
         free(all[t]);
 }
 
+static float tight_f;
+static double tight_d;
+static shmemx_uint128_t tight_pair;
+static int tight;
+
+static void *update_tightly(void *arg)
+{
+    shmemx_uint128_t seen = {{0, 0}}, before;
+    for (int i = 0; i < tight; i++) {
+        shmemx_float_atomic_add(&tight_f, 1, 0);
+        shmemx_double_atomic_add(&tight_d, 1, 0);
+        while (1) {
+            before = shmemx_uint128_atomic_compare_swap(&tight_pair, seen, (shmemx_uint128_t){{seen.word[0] + 1, seen.word[1] + 2}}, 0);
+            if (before.word[0] == seen.word[0] && before.word[1] == seen.word[1])
+                break;
+            seen = before;
+        }
+        seen.word[0]++;
+        seen.word[1] += 2;
+    }
+    return arg;
+}
+
+/* Catches: an update that is no single instruction, for which all must update the same word with nothing in between. */
+static void test_tight(void)
+{
+    pthread_t t[THREADS];
+    tight = has_remote_pes() ? 500 : 40000;
+    for (int i = 1; i < n_threads; i++)
+        pthread_create(&t[i], NULL, update_tightly, NULL);
+    update_tightly(NULL);
+    for (int i = 1; i < n_threads; i++)
+        pthread_join(t[i], NULL);
+    shmem_barrier_all();
+    uint64_t n = (uint64_t)n_pes * (uint64_t)n_threads * (uint64_t)tight;
+    if (me == 0) {
+        CHECKF(tight_f == (float)n && tight_d == (double)n, "%g and %g, not %g", tight_f, tight_d, (double)n);
+        CHECK(tight_pair.word[0] == n && tight_pair.word[1] == 2 * n);
+    }
+    shmem_barrier_all();
+}
+
 /* Catches: an operation that takes only one of the words into account; -0 and NaN that are compared as numbers; wrong rounding. */
 static void test_values(void)
 {
@@ -214,6 +256,7 @@ int main(void)
         RUN(test_all, "updates by all threads of all PEs at once");
         RUN(test_sums, "sums of what each has added");
     }
+    RUN(test_tight, "the same words by all");
     RUN(test_values, "words and numbers at their limits");
     int status = tap_end();
     shmem_finalize();
