@@ -61,12 +61,8 @@ static void c2_type_d(void)
 
 static void c2_add_d(void)
 {
-    if (me == 0)
-        shmemx_double_atomic_add(&d, 1, 1);
-    if (me == 2 && !mended)
-        shmem_double_p(&d, 1, 1);
-    if (me == 2 && mended)
-        shmemx_double_atomic_add(&d, 1, 1);
+    if (me != 1)
+        me && !mended ? shmem_double_p(&d, 1, 1) : shmemx_double_atomic_add(&d, 1, 1);
 }
 
 static void c2_domain(void)
@@ -281,7 +277,6 @@ static void o6_chain(void)
     }
 }
 
-/* After all that a counted signal counts. */
 static void o6_count(void)
 {
     if (me != 1) {
@@ -293,7 +288,6 @@ static void o6_count(void)
     if (me == 1) {
         shmemx_signal_wait_count(&flag, 2);
         read_x();
-        sink = y;
     }
 }
 
@@ -328,8 +322,7 @@ static void o7_two(void)
 static void o7_all(void)
 {
     static uint64_t sig[2];
-    const int first[2] = {0, 1};
-    int one = 1;
+    const int first[2] = {0, 1}, one = 1;
     if (me != 1)
         shmem_int_put_signal(me ? &x : &y, &one, 1, &sig[me / 2], 1, SHMEM_SIGNAL_SET, 1);
     if (me == 1) {
