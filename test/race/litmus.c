@@ -5,7 +5,7 @@
  * unless the name of the case ends with _private or _heap.
  */
 #include <pthread.h>
-#include <shmemx.h>
+#include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +57,6 @@ static void c2_type_d(void)
         shmem_long_atomic_set((long *)&d, 1, 1);
     if (me == 2 && mended)
         shmem_double_atomic_set(&d, 2, 1);
-}
-
-static void c2_add_d(void)
-{
-    if (me != 1)
-        me && !mended ? shmem_double_p(&d, 1, 1) : shmemx_double_atomic_add(&d, 1, 1);
 }
 
 static void c2_domain(void)
@@ -277,20 +271,6 @@ static void o6_chain(void)
     }
 }
 
-static void o6_count(void)
-{
-    if (me != 1) {
-        shmem_int_p(me ? &y : &x, 1, 1);
-        if (mended || me)
-            shmem_fence();
-        shmem_signal_add(&flag, 1, 1);
-    }
-    if (me == 1) {
-        shmemx_signal_wait_count(&flag, 2);
-        read_x();
-    }
-}
-
 static void o7(void)
 {
     int one = 1;
@@ -315,18 +295,6 @@ static void o7_two(void)
     }
     if (me == 1) {
         shmem_signal_wait_until(mended ? &flag : &other, SHMEM_CMP_EQ, 1);
-        read_x();
-    }
-}
-
-static void o7_all(void)
-{
-    static uint64_t sig[2];
-    const int first[2] = {0, 1}, one = 1;
-    if (me != 1)
-        shmem_int_put_signal(me ? &x : &y, &one, 1, &sig[me / 2], 1, SHMEM_SIGNAL_SET, 1);
-    if (me == 1) {
-        shmemx_signal_wait_until_all(sig, 2, mended ? NULL : first, SHMEM_CMP_EQ, 1, NULL);
         read_x();
     }
 }
@@ -463,7 +431,6 @@ static const struct litmus cases[] = {
     {"c1", "C1", c1},
     {"c2", "C2", c2},
     {"c2_type_d", "C2", c2_type_d},
-    {"c2_add_d", "C2", c2_add_d},
     {"c2_domain", "C2", c2_domain},
     {"c3_source_private", "C3", c3_source_private},
     {"c3_dest", "C3", c3_dest},
@@ -480,10 +447,8 @@ static const struct litmus cases[] = {
     {"o6", "O6", o6},
     {"o6_test", "O6", o6_test},
     {"o6_chain", "O6", o6_chain},
-    {"o6_count", "O6", o6_count},
     {"o7", "O7", o7},
     {"o7_two", "O7", o7_two},
-    {"o7_all", "O7", o7_all},
     {"o7_answer", "O7", o7_answer},
     {"o8", "O8", o8},
     {"o9", "O9", o9},

@@ -1,5 +1,6 @@
 /*
- * litmus_more.c - programs as in litmus.c for routines beyond OpenSHMEM's memory model: completion in parts, teams of any PEs, tagged messages, GPCs.
+ * litmus_more.c - programs as in litmus.c for routines beyond OpenSHMEM's memory model: completion in parts, teams of any PEs, tagged messages, GPCs,
+ * several signals and counted ones, additions to floats.
  */
 #include <shmem.h>
 #include <shmemx.h>
@@ -8,6 +9,7 @@
 #include "litmus.h"
 
 static int x, y;
+static double d;
 static uint64_t flag;
 static int sums[4], spread[8];
 static volatile int sink;
@@ -321,7 +323,44 @@ static void o19_data(void)
     shmemx_gpc_release(func);
 }
 
+/* ---- signals, additions to floats ----------------------------------------------------------------------------------------- */
+
+static void c2_add_d(void)
+{
+    if (me != 1)
+        me && !mended ? shmem_double_p(&d, 1, 1) : shmemx_double_atomic_add(&d, 1, 1);
+}
+
+static void o6_count(void)
+{
+    if (me != 1) {
+        shmem_int_p(me ? &y : &x, 1, 1);
+        if (mended || me)
+            shmem_fence();
+        shmem_signal_add(&flag, 1, 1);
+    }
+    if (me == 1) {
+        shmemx_signal_wait_count(&flag, 2);
+        read_x();
+    }
+}
+
+static void o7_all(void)
+{
+    static uint64_t sig[2];
+    const int first[2] = {0, 1}, one = 1;
+    if (me != 1)
+        shmem_int_put_signal(me ? &x : &y, &one, 1, &sig[me / 2], 1, SHMEM_SIGNAL_SET, 1);
+    if (me == 1) {
+        shmemx_signal_wait_until_all(sig, 2, mended ? NULL : first, SHMEM_CMP_EQ, 1, NULL);
+        read_x();
+    }
+}
+
 const struct litmus litmus_more[] = {
+    {"c2_add_d", "C2", c2_add_d},
+    {"o6_count", "O6", o6_count},
+    {"o7_all", "O7", o7_all},
     {"o15", "O15", o15},
     {"o15_fence", "O15", o15_fence},
     {"o16_private", "O16", o16_private},
