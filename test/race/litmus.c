@@ -5,7 +5,7 @@
  * unless the name of the case ends with _private or _heap.
  */
 #include <pthread.h>
-#include <shmem.h>
+#include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
