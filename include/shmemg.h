@@ -92,6 +92,12 @@ typedef ulong uint64_t;
 #include "device/lib/many.h"
 #include "device/lib/sync.h"
 #include "device/lib/tag.h"
+#if SHI_RACE /* oshcc --race: calls of the library are reported */
+#include "device/lib/race.h"
+#define SHMEMG_SIZE_(T) SHI_RACE_SIZE_(T)
+#else
+#define SHMEMG_SIZE_(T) sizeof(T)
+#endif
 
 /* As in shmem.h; test/device/compile.sh compares them. */
 #define SHMEM_CMP_EQ 1
@@ -363,12 +369,12 @@ SHMEMG_GROUPS_(SHMEMG_SIGNALS_, )
  * what the draft calls the object, of type D. */
 #define SHMEMG_AMO_(N, T, NAME, OP, PARAMS, V)                                                                        \
     SHMEMG_FN_(void, _##N##_atomic##NAME, (T * dest, SHMEM_UNWRAP PARAMS int pe),                                     \
-               shi_amo(ctx, OP, dest, sizeof(T), V, 0, pe, SHI_RESULT_NONE))
+               shi_amo(ctx, OP, dest, SHMEMG_SIZE_(T), V, 0, pe, SHI_RESULT_NONE))
 #define SHMEMG_AMO_FETCH_(N, T, NAME, OP, D, O, PARAMS, V, C)                                                         \
     SHMEMG_FN_(T, _##N##_atomic##NAME, (D * O, SHMEM_UNWRAP PARAMS int pe),                                           \
-               return shmemg_value_##N##_(shi_amo(ctx, OP, O, sizeof(T), V, C, pe, SHI_RESULT_SLOT)))                 \
+               return shmemg_value_##N##_(shi_amo(ctx, OP, O, SHMEMG_SIZE_(T), V, C, pe, SHI_RESULT_SLOT)))                 \
     SHMEMG_FN_(void, _##N##_atomic##NAME##_nbi, (T * fetch, D * O, SHMEM_UNWRAP PARAMS int pe),                       \
-               shi_amo_nbi(ctx, OP, fetch, O, sizeof(T), V, C, pe))
+               shi_amo_nbi(ctx, OP, fetch, O, SHMEMG_SIZE_(T), V, C, pe))
 #define SHMEMG_VALUE_(N) shmemg_bits_##N##_(value)
 
 #define SHMEMG_TYPED_EXT_(N, T)                                                                                       \

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ze_cpu/clocks.h"
 #include "ze_cpu/mem.h"
 
 struct cc_command *cc_command_new(enum cc_what what)
@@ -16,8 +17,10 @@ struct cc_command *cc_command_new(enum cc_what what)
 
 void cc_command_free(struct cc_command *c)
 {
-    if (c)
+    if (c) {
         free(c->launch);
+        zc_clock_drop(&c->clock);
+    }
     free(c);
 }
 
@@ -47,6 +50,7 @@ struct cc_command *cc_command_copy(const struct cc_command *c)
     if (!copy)
         return NULL;
     *copy = *c;
+    copy->clock = NULL;
     if (!c->launch)
         return copy;
     const struct zc_launch *l = c->launch;

@@ -25,6 +25,7 @@ struct cc_command {
     CUstream joined;      /* WAIT: fail if this stream has failed; or NULL */
     struct zc_launch *launch;
     CUfunction function;  /* of the launch */
+    void *clock;          /* of the thread that submitted it, see ze_cpu/clocks.h */
 };
 
 struct cc_command *cc_command_new(enum cc_what what); /* NULL: out of memory, also below */

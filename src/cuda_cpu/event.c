@@ -3,6 +3,7 @@
 
 #include "cuda_cpu/entries.h"
 #include "cuda_cpu/queue.h"
+#include "ze_cpu/clocks.h"
 
 CUresult cuEventCreate(CUevent *out, unsigned flags)
 {
@@ -63,6 +64,8 @@ CUresult cuEventQuery(CUevent e)
     pthread_mutex_lock(&cc_lock);
     CUresult r = check_captured(e);
     bool reached = e->reached == e->recorded;
+    if (!r && reached)
+        zc_clock_reach(&e->clock);
     pthread_mutex_unlock(&cc_lock);
     return r ? r : reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
@@ -76,6 +79,8 @@ CUresult cuEventSynchronize(CUevent e)
     r = check_captured(e);
     while (!r && e->reached < e->recorded)
         pthread_cond_wait(&cc_changed, &cc_lock);
+    if (!r)
+        zc_clock_reach(&e->clock);
     pthread_mutex_unlock(&cc_lock);
     return r;
 }

@@ -48,6 +48,7 @@ static void forget(struct ptx *p)
     free(p->scope.v);
     free(p->labels.v);
     free(p->relocs.v);
+    free(p->files.v);
     free(p->constants.v);
     free(p->label_pc.v);
     free(p);

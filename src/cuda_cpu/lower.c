@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ze_cpu/lines.h"
+
 enum { FIX_D, FIX_B, FIX_C, FIX_EXTRA };
 
 /* ---- jumps ------------------------------------------------------------------------------------------------------ */
@@ -252,6 +254,16 @@ static void instruction(struct ptx *p, struct ptx_ins *i)
     }
 }
 
+/* Tell the module the source's line of the next instruction. */
+static void line(struct ptx *p, const struct ptx_source *s)
+{
+    const char *name = NULL;
+    for (uint32_t k = 0; k < p->files.n && s->line; k++)
+        if (p->files.v[k].unit == p->unit && p->files.v[k].number == s->file)
+            name = p->files.v[k].name;
+    zc_lines_add(p->m, name, s->line);
+}
+
 static void function(struct ptx *p, uint32_t index)
 {
     struct zc_module *m = p->m;
@@ -268,7 +280,12 @@ static void function(struct ptx *p, uint32_t index)
     p->label_pc.n = 0;
     uint32_t *at = zc_push_n(m, p->label_pc, f->labels);
     memset(at, 0xff, f->labels * sizeof *at);
+    const struct ptx_source *last = NULL;
     for (uint32_t k = 0; k < f->body.n; k++) {
+        if (!last || memcmp(last, &f->body.v[k].source, sizeof *last)) {
+            last = &f->body.v[k].source;
+            line(p, last);
+        }
         if (f->body.v[k].op)
             instruction(p, &f->body.v[k]);
         else
@@ -323,7 +340,7 @@ static void order_calls(struct ptx *p, uint32_t index, uint32_t *order, uint32_t
 static void pass(struct ptx *p, const uint32_t *order, uint32_t n, uint32_t base)
 {
     struct zc_module *m = p->m;
-    m->code.n = m->extra.n = m->calls.n = 0;
+    m->code.n = m->extra.n = m->calls.n = m->lines.n = 0;
     for (uint32_t k = 0; k < p->vars.n; k++)
         p->vars.v[k].slot = ZC_NONE;
     for (uint32_t k = 0; k < p->regs.n; k++)
@@ -386,4 +403,5 @@ void ptx_lower(struct ptx *p)
     for (uint32_t k = 0; k < p->fns.n; k++)
         if (p->fns.v[k].kernel && p->fns.v[k].defined)
             kernel(p, k, dynamic);
+    zc_lines_done(m);
 }

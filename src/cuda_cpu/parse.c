@@ -20,6 +20,23 @@ static void skip_line(struct ptx *p)
         ptx_next(p);
 }
 
+/* .file NUMBER "NAME" and more. */
+static void source_file(struct ptx *p)
+{
+    struct ptx_file f = {.unit = p->unit};
+    uint32_t line = p->tok.line;
+    if (p->tok.kind == T_INT) {
+        f.number = (uint32_t)p->tok.value;
+        ptx_next(p);
+        if (p->tok.kind == T_STRING && p->tok.line == line) {
+            f.name = p->tok.text;
+            *zc_push(p->m, p->files) = f;
+        }
+    }
+    while (p->tok.kind != T_END && p->tok.line == line)
+        ptx_next(p);
+}
+
 /* Debugging information: a name, and a block. */
 static void skip_section(struct ptx *p)
 {
@@ -127,7 +144,9 @@ static bool directive(struct ptx *p, const char *word)
         function(p, word[1] == 'e');
     else if (strcmp(word, ".version") == 0)
         version(p);
-    else if (strcmp(word, ".target") == 0 || strcmp(word, ".file") == 0 || strcmp(word, ".loc") == 0)
+    else if (strcmp(word, ".file") == 0)
+        source_file(p);
+    else if (strcmp(word, ".target") == 0 || strcmp(word, ".loc") == 0)
         skip_line(p);
     else if (strcmp(word, ".section") == 0)
         skip_section(p);

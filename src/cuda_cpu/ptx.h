@@ -63,9 +63,15 @@ struct ptx_operand {
 
 enum { PTX_MODS = 12, PTX_TYPES = 3, CC_HASH = 1021, CC_SPECIALS = 40 };
 
+/* Of .loc; file is the number of a .file. */
+struct ptx_source {
+    uint32_t file, line; /* line 0: none */
+};
+
 /* A label (op NULL) or an instruction. */
 struct ptx_ins {
     uint32_t line, label;
+    struct ptx_source source; /* where the program's text has it */
     const char *op;
     const char *mod[PTX_MODS]; /* modifiers that are not types */
     uint8_t nmod, ntype, nop;
@@ -100,6 +106,12 @@ struct ptx_reloc {
     int64_t add;
 };
 
+/* A .file of a unit. */
+struct ptx_file {
+    uint32_t unit, number;
+    const char *name;
+};
+
 /* A constant in the frame; next: 1 + index of the next one of its chain, or 0. */
 struct ptx_constant {
     uint64_t v;
@@ -130,6 +142,8 @@ struct ptx {
     char *chunk_at;              /* memory for names, and what is left of it */
     size_t chunk_left;
     const char *opcode;          /* of the instruction being parsed */
+    struct ptx_source source;    /* of it */
+    ZC_LIST(struct ptx_file) files;
     uint32_t cur_fn;
     uint8_t linkage;             /* of the directive being parsed */
     uint32_t unit;               /* the text being parsed or lowered: index into units */

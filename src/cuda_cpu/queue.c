@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "ze_cpu/clocks.h"
 #include "ze_cpu/config.h"
 #include "ze_cpu/pool.h"
 #include "ze_cpu/run.h"
@@ -27,9 +28,28 @@ static uint64_t n_commands;
 
 /* ---- the thread ------------------------------------------------------------------------------------------------- */
 
+static CUresult run_kernel(struct CUstream_st *s, struct zc_launch *l)
+{
+    l->after = &s->clock;
+    l->done = NULL;
+    int bad = zc_pool_run(&s->worker, l);
+    zc_clock_join(&s->clock, &l->done);
+    zc_clock_drop(&l->done);
+    return bad ? CC_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
+}
+
+/* The function may be the program's: what it does is after the stream's commands and before later ones. */
+static void call_host(struct CUstream_st *s, const struct cc_command *c)
+{
+    zc_clock_reach(&s->clock);
+    c->fn((void *)(uintptr_t)c->from);
+    zc_clock_now(&s->clock);
+}
+
 static CUresult execute(struct CUstream_st *s, struct cc_command *c)
 {
     CUresult r = CUDA_SUCCESS;
+    zc_clock_join(&s->clock, &c->clock);
     switch (c->what) {
     case CC_COPY:
         cc_command_copy_bytes(c);
@@ -38,14 +58,15 @@ static CUresult execute(struct CUstream_st *s, struct cc_command *c)
         cc_command_fill(c);
         break;
     case CC_KERNEL:
-        return zc_pool_run(&s->worker, c->launch) ? CC_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
+        return run_kernel(s, c->launch);
     case CC_HOST:
-        c->fn((void *)(uintptr_t)c->from);
+        call_host(s, c);
         break;
     case CC_RECORD:
         pthread_mutex_lock(&cc_lock);
         c->event->reached = c->turn > c->event->reached ? c->turn : c->event->reached;
         c->event->reached_ns = zc_now_ns();
+        zc_clock_join(&c->event->clock, &s->clock);
         pthread_cond_broadcast(&cc_changed);
         pthread_mutex_unlock(&cc_lock);
         break;
@@ -53,6 +74,7 @@ static CUresult execute(struct CUstream_st *s, struct cc_command *c)
         pthread_mutex_lock(&cc_lock);
         while (c->event->reached < c->turn)
             pthread_cond_wait(&cc_changed, &cc_lock);
+        zc_clock_join(&s->clock, &c->event->clock);
         if (c->joined)
             r = c->joined->error;
         pthread_mutex_unlock(&cc_lock);
@@ -78,6 +100,16 @@ static bool must_wait(const struct CUstream_st *s, uint64_t number)
     return false;
 }
 
+/* The stream's next command is after those that must_wait was for. */
+static void join_waited(struct CUstream_st *s)
+{
+    if (s->blocking && default_stream)
+        zc_clock_join(&s->clock, &default_stream->clock);
+    for (const struct CUstream_st *other = s == default_stream ? streams : NULL; other; other = other->next)
+        if (other->blocking)
+            zc_clock_join(&s->clock, &other->clock);
+}
+
 static void end(struct cc_command *c)
 {
     if (c->event)
@@ -97,6 +129,7 @@ static void *work(void *arg)
         struct cc_command *c = s->head;
         while (must_wait(s, c->number))
             pthread_cond_wait(&cc_changed, &cc_lock);
+        join_waited(s);
         CUresult r = s->error;
         s->running = c->number;
         s->head = c->next;
@@ -171,6 +204,7 @@ struct CUstream_st *cc_stream_of(CUstream s)
 static CUresult execute_now(struct CUstream_st *s, struct cc_command *c)
 {
     s->by_caller = true;
+    join_waited(s);
     s->running = c->number;
     s->submitted++;
     pthread_mutex_unlock(&cc_lock);
@@ -191,6 +225,7 @@ void cc_event_drop(CUevent e)
     if (--e->users)
         return;
     cc_captured_leave(&e->captured);
+    zc_clock_drop(&e->clock);
     free(e);
 }
 
@@ -273,6 +308,7 @@ CUresult cc_stream_submit(CUstream stream, struct cc_command *c)
     }
     r = s->error;
     c->number = ++n_commands;
+    zc_clock_now(&c->clock);
     bool is_short = c->what == CC_RECORD || (c->what == CC_COPY && !c->rows && !c->planes && c->bytes <= INLINE_BYTES);
     if (!r && is_short && s->submitted == s->finished && !must_wait(s, c->number))
         return execute_now(s, c);
@@ -305,5 +341,6 @@ void cc_stream_end(struct CUstream_st *s)
     cc_captured_leave(&s->captured);
     pthread_mutex_unlock(&cc_lock);
     pthread_cond_destroy(&s->more);
+    zc_clock_drop(&s->clock);
     free(s);
 }

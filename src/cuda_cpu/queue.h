@@ -19,6 +19,7 @@ struct CUstream_st {
     bool stop;
     bool by_caller; /* a thread that called executes a command: the stream's thread waits */
     CUresult error;
+    void *clock;              /* of what it has executed, see ze_cpu/clocks.h */
     struct cc_captured captured;
 };
 
@@ -26,6 +27,7 @@ struct CUevent_st {
     uint64_t recorded, reached; /* records submitted, executed */
     uint64_t reached_ns;        /* when the last was executed */
     unsigned users;             /* commands in streams, and the program */
+    void *clock;                /* of the records that were executed */
     struct cc_captured captured; /* recorded in a stream that is captured */
 };
 

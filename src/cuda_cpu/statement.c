@@ -242,6 +242,14 @@ static void branch_targets(struct ptx *p, uint32_t fn)
     *zc_push(p->m, p->fns.v[fn].body) = i;
 }
 
+/* .loc FILE LINE COLUMN and more: what follows is of that line. */
+static void location(struct ptx *p)
+{
+    uint32_t line = p->tok.line;
+    for (int k = 0; k < 2 && p->tok.kind == T_INT && p->tok.line == line; k++, ptx_next(p))
+        *(k ? &p->source.line : &p->source.file) = (uint32_t)p->tok.value;
+}
+
 static void directive(struct ptx *p, uint32_t fn, const char *word)
 {
     static const struct {
@@ -255,6 +263,7 @@ static void directive(struct ptx *p, uint32_t fn, const char *word)
             return;
         }
     if (strcmp(word, ".loc") == 0) {
+        location(p);
         for (uint32_t line = p->tok.line; p->tok.kind != T_END && p->tok.line == line;)
             ptx_next(p);
     } else if (strcmp(word, ".pragma") == 0) {
@@ -269,7 +278,7 @@ static void directive(struct ptx *p, uint32_t fn, const char *word)
 
 static void statement(struct ptx *p, uint32_t fn)
 {
-    struct ptx_ins i = {.line = p->tok.line};
+    struct ptx_ins i = {.line = p->tok.line, .source = p->source};
     p->line = i.line;
     if (ptx_accept(p, '@'))
         guard(p, &i);
@@ -288,6 +297,7 @@ void ptx_statements(struct ptx *p, uint32_t fn)
 {
     uint32_t scopes[64], depth = 0;
     p->labels.n = 0;
+    p->source = (struct ptx_source){0, 0};
     for (;;) {
         if (p->tok.kind == T_END)
             ptx_fail(p, "the function has no end");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cuda_cpu/queue.h"
+#include "ze_cpu/clocks.h"
 
 CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
 {
@@ -42,6 +43,7 @@ static CUresult wait_for(struct CUstream_st *s)
     uint64_t until = s->submitted;
     while (s->finished < until)
         pthread_cond_wait(&cc_changed, &cc_lock);
+    zc_clock_reach(&s->clock);
     return s->error;
 }
 
@@ -80,6 +82,8 @@ CUresult cuStreamQuery(CUstream stream)
         : s->error                     ? s->error
         : s->finished < s->submitted ? CUDA_ERROR_NOT_READY
                                      : CUDA_SUCCESS;
+    if (!r)
+        zc_clock_reach(&s->clock);
     pthread_mutex_unlock(&cc_lock);
     return r;
 }

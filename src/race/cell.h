@@ -32,6 +32,7 @@ struct race_access {
     uint64_t when; /* the first word */
     const void *pc;
     const char *routine;
+    uint32_t place; /* in a kernel; 0: pc and routine say it */
 };
 
 /* ---- one word, in the shadow ---------------------------------------------------------------------------------------------

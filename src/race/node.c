@@ -33,18 +33,26 @@ static int find_statics(struct dl_phdr_info *info, size_t size, void *arg)
     return 1;
 }
 
-/* The heap is the mapping with its first block. */
-static void find_heap(uintptr_t block)
+/* A heap is the mapping with its first block. */
+static void find_heap(int segment, uintptr_t block)
 {
     char line[512];
     FILE *f = fopen("/proc/self/maps", "re");
     while (f && fgets(line, sizeof line, f)) {
         unsigned long lo, hi;
         if (sscanf(line, "%lx-%lx", &lo, &hi) == 2 && lo <= block && block < hi)
-            race_node.lo[RACE_HEAP] = lo, race_node.hi[RACE_HEAP] = hi;
+            race_node.lo[segment] = lo, race_node.hi[segment] = hi;
     }
     if (f)
         fclose(f);
+}
+
+void race_node_device(uintptr_t block)
+{
+    struct race_node *n = &race_node;
+    find_heap(RACE_DEVICE, block);
+    if (n->hi[RACE_DEVICE] - n->lo[RACE_DEVICE] > RACE_DEVICE_BYTES)
+        n->hi[RACE_DEVICE] = n->lo[RACE_DEVICE] + RACE_DEVICE_BYTES;
 }
 
 int race_node_find(uintptr_t addr, uint64_t *offset)
@@ -72,10 +80,12 @@ static size_t layout(void)
 {
     struct race_node *n = &race_node;
     size_t at = whole_pages(sizeof *n->shared), pes = (size_t)n->pes;
-    n->statics_pages = (n->hi[RACE_STATICS] - n->lo[RACE_STATICS]) / RACE_PAGE;
-    n->pe_pages = n->statics_pages + whole_pages(n->hi[RACE_HEAP] - n->lo[RACE_HEAP]) / RACE_PAGE;
+    n->segment_pages[RACE_HEAP] = (n->hi[RACE_STATICS] - n->lo[RACE_STATICS]) / RACE_PAGE;
+    n->segment_pages[RACE_DEVICE] = n->segment_pages[RACE_HEAP] + whole_pages(n->hi[RACE_HEAP] - n->lo[RACE_HEAP]) / RACE_PAGE;
+    n->pe_pages = n->segment_pages[RACE_DEVICE] + RACE_DEVICE_BYTES / RACE_PAGE;
     n->syncs = (char *)at, at += whole_pages(RACE_SYNCS * race_dim.bytes);
     n->rings = (char *)at, at += whole_pages(sizeof(struct race_ring) << race_dim.actor_bits);
+    n->turns = (char *)at, at += whole_pages(sizeof(struct race_turn[RACE_TURNS]) << race_dim.actor_bits);
     n->holders = (char *)at, at += whole_pages(pes * RACE_LINE);
     n->pages = (char *)at, at += whole_pages(pes * n->pe_pages * RACE_LINE);
     n->second = pes * n->pe_pages * RACE_PAGE_CELLS;
@@ -95,7 +105,7 @@ void race_node_up(void)
     } *where = pshmem_malloc(sizeof *where);
     if (!where)
         fail("no symmetric memory");
-    find_heap((uintptr_t)where);
+    find_heap(RACE_HEAP, (uintptr_t)where);
     if (n->pes > RACE_PES) {
         if (n->me == 0)
             fprintf(stderr, "fulmar race: %d PEs: a program compiled with --race runs with at most %d\n", n->pes, RACE_PES);
@@ -130,7 +140,7 @@ void race_node_up(void)
         fail("mmap");
     madvise(map, bytes, MADV_DONTDUMP);
     n->shared = (struct race_shared *)map;
-    char **part[] = {&n->syncs, &n->rings, &n->holders, &n->pages, &n->cells};
+    char **part[] = {&n->syncs, &n->rings, &n->turns, &n->holders, &n->pages, &n->cells};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         *part[i] += (size_t)map;
     race_dim.rows = &n->shared->rows;

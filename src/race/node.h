@@ -8,7 +8,9 @@
 
 #include "race/cell.h"
 
-enum { RACE_STATICS, RACE_HEAP, RACE_SEGMENTS };
+enum { RACE_STATICS, RACE_HEAP, RACE_DEVICE, RACE_SEGMENTS };
+/* The device heap may come up at any time: its part of the file has room for so many bytes, behind which nothing is checked. */
+#define RACE_DEVICE_BYTES ((size_t)1 << 30)
 enum { RACE_MODULES = 64, RACE_MODULE_NAME = 256, RACE_PLACES = 1 << 15, RACE_SYNCS = 1 << 14, RACE_SEEN = 1 << 12 };
 
 struct race_place {
@@ -33,6 +35,12 @@ struct race_ring {
     struct race_record record[RACE_RECORDS];
 };
 
+/* Of actors that are work-items, as record.h says: by epoch. */
+enum { RACE_TURNS = 1 << 14 };
+struct race_turn {
+    uint32_t epoch, item;
+};
+
 struct race_shared {
     uint64_t job; /* at random */
     uint32_t rows, races, leaving, unbiased;
@@ -51,7 +59,9 @@ extern RACE_HIDDEN struct race_node {
     uintptr_t lo[RACE_SEGMENTS], hi[RACE_SEGMENTS]; /* of this process; lo on a page */
     char *cells;                                    /* first pairs: of PE 0; by page of symmetric memory, statics before heap */
     char *pages;                                    /* states of pages, as of page.h, in the same order */
-    size_t statics_pages, pe_pages, second;         /* second: bytes from a granule's first pair of cells to its second one */
+    char *turns;                                    /* of actors, as of record.h */
+    size_t segment_pages[RACE_SEGMENTS];            /* before those of the segment in a PE's */
+    size_t pe_pages, second;                        /* second: bytes from a granule's first pair of cells to its second one */
     char *rings;                                    /* of actors, as of record.h */
     char *holders;                                  /* of PEs, as of page.h */
     char *syncs;
@@ -59,6 +69,9 @@ extern RACE_HIDDEN struct race_node {
 
 /* After pshmem_init: find the symmetric segments, make or map the file. Ends the job where a PE cannot map it. */
 void race_node_up(void);
+
+/* The device heap, with its first block, has come up. */
+void race_node_device(uintptr_t block);
 
 /* The segment of an address of this process and the offset in it; -1: private memory. */
 int race_node_find(uintptr_t addr, uint64_t *offset);
@@ -68,7 +81,7 @@ enum { RACE_PAGE_BITS = 12, RACE_PAGE = 1 << RACE_PAGE_BITS, RACE_PAIR = 16, RAC
 /* The number of a page of symmetric memory in the job. */
 static inline size_t race_node_page(int pe, int segment, uint64_t offset)
 {
-    return (size_t)pe * race_node.pe_pages + (segment == RACE_HEAP ? race_node.statics_pages : 0) + (offset >> RACE_PAGE_BITS);
+    return (size_t)pe * race_node.pe_pages + race_node.segment_pages[segment] + (offset >> RACE_PAGE_BITS);
 }
 
 #endif

@@ -33,7 +33,8 @@ static struct race_access access_of(const struct race_op *op, enum race_kind kin
                                         (uint64_t)atomic << RACE_ATOMIC_AT,
                                 .when = op->u->epoch | (pending ? (uint64_t)op->epoch << 32 : 0),
                                 .pc = op->pc,
-                                .routine = op->routine};
+                                .routine = op->routine,
+                                .place = op->place};
 }
 
 static void local(const struct race_op *op, enum race_kind kind, const void *at, size_t bytes, int pending)
@@ -80,7 +81,7 @@ static uint64_t key_of(int pe, uintptr_t at)
 {
     uint64_t offset = 0;
     int segment = race_node_find(at, &offset);
-    return race_sync_key((uint64_t)pe << 2 | (uint64_t)(segment + 1), offset / WORD, 5);
+    return race_sync_word(pe, segment, offset);
 }
 
 static uint64_t long_puts(int from, int to)

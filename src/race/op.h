@@ -14,6 +14,7 @@ struct race_op {
     uint32_t epoch; /* of the stream */
     const void *pc;
     const char *routine;
+    uint32_t place; /* of a kernel's call; 0: pc and routine say it */
 };
 
 struct race_op race_op_begin(const char *routine, const void *pc, shmem_ctx_t ctx, int pe);

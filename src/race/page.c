@@ -20,6 +20,7 @@ enum { BLOCK = 2 * RACE_PAGE_CELLS + RACE_PAGE, BLOCKS = 64 };
 uintptr_t *race_page_root[1 << RACE_ROOT_BITS];
 
 int race_alone = 1;
+uint32_t race_page_changes;
 struct race_ranges race_ranges;
 struct race_holder *race_own_holder;
 static struct peer {
@@ -47,7 +48,7 @@ void race_page_up(void)
 {
     peer = calloc((size_t)race_node.pes, sizeof *peer);
     for (int pe = 0; peer && pe < race_node.pes; pe++)
-        for (int s = 0; s < RACE_SEGMENTS && pe != race_node.me; s++)
+        for (int s = 0; s < RACE_DEVICE && pe != race_node.me; s++)
             peer[pe].lo[s] = seen_at(s, pe);
     range(&race_ranges.heap, RACE_HEAP);
     range(&race_ranges.statics, RACE_STATICS);
@@ -65,6 +66,45 @@ static void widen(uintptr_t lo, uintptr_t bytes)
     uintptr_t first = r->bytes && r->lo < lo ? r->lo : lo, end = r->bytes && r->lo + r->bytes > lo + bytes ? r->lo + r->bytes : lo + bytes;
     __atomic_store_n(&r->bytes, end - first, __ATOMIC_RELAXED);
     __atomic_store_n(&r->lo, first, __ATOMIC_RELAXED);
+}
+
+/* What the table says of these addresses is not true any more. */
+static void unlearn(uintptr_t lo, uintptr_t bytes)
+{
+    for (uintptr_t at = lo; at < lo + bytes; at += RACE_PAGE) {
+        uintptr_t *mid = at >> (RACE_PAGE_BITS + MID_BITS + RACE_ROOT_BITS) ? NULL : race_page_root[at >> (RACE_PAGE_BITS + MID_BITS)];
+        if (mid)
+            __atomic_store_n(&mid[at >> RACE_PAGE_BITS & ((1 << MID_BITS) - 1)], 0, __ATOMIC_RELEASE);
+        else
+            at |= ((uintptr_t)1 << (RACE_PAGE_BITS + MID_BITS)) - RACE_PAGE;
+    }
+}
+
+static void device_of(int pe, uintptr_t lo)
+{
+    uintptr_t bytes = race_node.hi[RACE_DEVICE] - race_node.lo[RACE_DEVICE];
+    if (peer && pe != race_node.me)
+        peer[pe].lo[RACE_DEVICE] = lo;
+    if (!lo)
+        return;
+    unlearn(lo, bytes);
+    if (race_alone)
+        widen(lo, bytes);
+    race_page_changes++;
+}
+
+void race_page_device_up(void)
+{
+    uintptr_t lo = race_node.lo[RACE_DEVICE];
+    for (int pe = 0; pe < race_node.pes; pe++)
+        device_of(pe, pe == race_node.me ? lo : (uintptr_t)pshmem_ptr((void *)lo, pe));
+}
+
+void race_page_peer(int pe, uintptr_t object, uintptr_t at)
+{
+    uintptr_t lo = at - (object - race_node.lo[RACE_DEVICE]);
+    if (peer && pe >= 0 && pe < race_node.pes && pe != race_node.me && peer[pe].lo[RACE_DEVICE] != lo)
+        device_of(pe, lo);
 }
 
 void race_page_visible(int pe)

@@ -67,24 +67,24 @@ static int holds(struct dl_phdr_info *info, size_t size, void *arg)
 
 __thread struct race_near race_near[RACE_NEAR];
 
-uint32_t race_place_find(const void *pc, const char *routine, unsigned atomic)
+static uint16_t routine_of(const char *name)
 {
     struct race_shared *s = race_node.shared;
-    struct module m = {.pc = (uintptr_t)pc};
-    dl_iterate_phdr(holds, &m);
-    struct race_place p = {.offset = m.pc - m.base,
-                           .module = text_of(s->module_key, s->module[0], RACE_MODULE_NAME, RACE_MODULES, m.name)};
-    p.routine = routine ? 1 + text_of(s->routine_key, s->routine[0], sizeof s->routine[0],
-                                      sizeof s->routine / sizeof *s->routine, routine)
-                        : 0;
-    uint64_t key = mix(mix(mix(p.offset, p.module), p.routine), atomic) | 2;
+    return (uint16_t)(1 + text_of(s->routine_key, s->routine[0], sizeof s->routine[0], sizeof s->routine / sizeof *s->routine, name));
+}
+
+/* The number of the place in the shared table. */
+static uint32_t entry(struct race_place p)
+{
+    struct race_shared *s = race_node.shared;
+    uint64_t key = mix(mix(mix(p.offset, p.module), p.routine), p.atomic) | 2;
     uint32_t found = 0;
     for (uint32_t i = 1 + (uint32_t)(key >> 40) % (RACE_PLACES - 1), n = 0; n < 64 && !found;
          n++, i = i % (RACE_PLACES - 1) + 1) {
         uint64_t k = __atomic_load_n(&s->place[i].key, __ATOMIC_ACQUIRE); /* A4 */
         if (k == 0 && __atomic_compare_exchange_n(&s->place[i].key, &k, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
             s->place[i].offset = p.offset, s->place[i].module = p.module, s->place[i].routine = p.routine;
-            s->place[i].atomic = (uint8_t)atomic;
+            s->place[i].atomic = p.atomic;
             __atomic_store_n(&s->place[i].key, k = key, __ATOMIC_RELEASE); /* R4 */
         }
         while (k == 1)
@@ -92,9 +92,40 @@ uint32_t race_place_find(const void *pc, const char *routine, unsigned atomic)
         if (k == key)
             found = i;
     }
+    return found;
+}
+
+uint32_t race_place_find(const void *pc, const char *routine, unsigned atomic)
+{
+    struct race_shared *s = race_node.shared;
+    struct module m = {.pc = (uintptr_t)pc};
+    dl_iterate_phdr(holds, &m);
+    struct race_place p = {.offset = m.pc - m.base,
+                           .module = text_of(s->module_key, s->module[0], RACE_MODULE_NAME, RACE_MODULES, m.name)};
+    p.routine = routine ? routine_of(routine) : 0;
+    p.atomic = (uint8_t)atomic;
+    uint32_t found = entry(p);
     uintptr_t at = (uintptr_t)pc;
     race_near[(at ^ at >> 10) % RACE_NEAR] = (struct race_near){pc, routine, found, atomic};
     return found;
+}
+
+uint32_t race_place_of_kernel(const char *kernel, const char *file, uint32_t line)
+{
+    struct race_shared *s = race_node.shared;
+    char routine[sizeof s->routine[0]];
+    snprintf(routine, sizeof routine, RACE_IN_KERNEL "%s", kernel);
+    return entry((struct race_place){
+        .offset = line,
+        .module = (uint16_t)text_of(s->module_key, s->module[0], RACE_MODULE_NAME, RACE_MODULES, file ? file : ""),
+        .routine = routine_of(routine)});
+}
+
+uint32_t race_place_atomic(uint32_t place, unsigned atomic)
+{
+    struct race_place p = race_node.shared->place[place];
+    p.atomic = (uint8_t)atomic;
+    return entry(p);
 }
 
 void race_place_read(uint32_t place, const char **routine, const char **module, uint64_t *offset)

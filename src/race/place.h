@@ -25,6 +25,13 @@ static inline uint32_t race_place_of(const void *pc, const char *routine, unsign
     return n->pc == pc && n->routine == routine && n->atomic == atomic ? n->place : race_place_find(pc, routine, atomic);
 }
 
+/* A place in a kernel: its routine is RACE_IN_KERNEL and the kernel's name, the module the source's file, "" where that is not known; the offset
+ * is the line, or the number of the instruction. */
+#define RACE_IN_KERNEL "kernel "
+uint32_t race_place_of_kernel(const char *kernel, const char *file, uint32_t line);
+/* The same place, of an atomic of this type. */
+uint32_t race_place_atomic(uint32_t place, unsigned atomic);
+
 /* What the cell's place says: the routine or NULL, the module's file and the offset of the return address in it. */
 void race_place_read(uint32_t place, const char **routine, const char **module, uint64_t *offset);
 

@@ -15,7 +15,7 @@
  * the buffers of nonblocking calls only. A load or store that a cell already holds, of this actor in this epoch, returns after a
  * compare; the first one of an epoch updates the cells, of a page that no other PE has accessed without atomic operations (page.h).
  *
- * Time. An actor is a thread of a PE; its epoch grows with each event by which others can learn of it. A stream is a context
+ * Time. An actor is a thread of a PE, or work-items of a kernel (kernel.h); its epoch grows with each event by which others can learn of it. A stream is a context
  * of a PE; its epoch grows with each fence, quiet and put-with-signal. An operation that is pending (a put, an atomic that does not fetch,
  * everything nonblocking) is recorded with its stream's epoch; a completed access has stream 0. An actor's clock (clock.h) says
  *     T[actor]             up to which epoch it is after the actor's accesses
@@ -90,12 +90,20 @@ struct race_thread {
     int busy;        /* it holds a page: a handler of a signal records nothing */
     uint64_t load, store; /* cells of its loads and stores of this epoch, without mask and place */
     uint16_t record[RACE_NEAR_RECORDS]; /* of its last pending accesses, by place */
+    /* A work-item of a kernel, see kernel.h; 0: a thread. Work-items of one group are one actor, from epoch `born` on: */
+    uint32_t item;   /* 1 + its number in the launch */
+    uint32_t born;   /* epochs before are of an earlier user of the actor, */
+    uint32_t before; /* and the group is after those up to this one */
+    uint32_t after;  /* it is after the accesses of other work-items of the group up to this epoch */
 };
 
 extern RACE_HIDDEN __thread struct race_thread *race_thread __attribute__((tls_model("initial-exec")));
 extern RACE_HIDDEN int race_running; /* between shmem_init and shmem_finalize */
 
 struct race_thread *race_thread_attach(void);
+/* u becomes an actor, with its clock as it is; it is no longer one. */
+void race_thread_enter(struct race_thread *u);
+void race_thread_leave(const struct race_thread *u);
 /* What the thread does from now on is not after what it has done, but after this clock: it becomes another actor if there is one. */
 void race_thread_turn(struct race_thread *u, const struct race_clock *after);
 

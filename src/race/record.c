@@ -41,10 +41,36 @@ static int record_of(struct race_thread *u, unsigned stream, uint32_t epoch, uin
     return *near;
 }
 
+static struct race_turn *turn_of(unsigned actor, uint32_t epoch)
+{
+    return (struct race_turn *)race_node.turns + (size_t)actor * RACE_TURNS + epoch % RACE_TURNS;
+}
+
+void race_record_turn(unsigned actor, uint32_t epoch, uint32_t item)
+{
+    struct race_turn *t = turn_of(actor, epoch);
+    __atomic_store_n(&t->item, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->epoch, epoch, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->item, item, __ATOMIC_RELEASE);
+}
+
+uint32_t race_record_item(unsigned actor, uint32_t epoch)
+{
+    const struct race_turn *t = turn_of(actor, epoch);
+    uint32_t item = __atomic_load_n(&t->item, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&t->epoch, __ATOMIC_ACQUIRE) == epoch ? item : 0;
+}
+
+uint32_t race_record_place(const struct race_access *a)
+{
+    unsigned atomic = RACE_ATOMIC_OF(a->bits);
+    return !a->place ? race_place_of(a->pc, a->routine, atomic) : atomic ? race_place_atomic(a->place, atomic) : a->place;
+}
+
 uint64_t race_cell_of(const struct race_access *a)
 {
     unsigned stream = RACE_STREAM_OF(a->bits), kind = RACE_KIND_OF(a->bits), atomic = RACE_ATOMIC_OF(a->bits);
-    uint64_t reference = race_place_of(a->pc, a->routine, atomic);
+    uint64_t reference = race_record_place(a);
     if (atomic && !reference)
         return 0;
     uint32_t epoch = (uint32_t)a->when;

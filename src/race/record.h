@@ -12,6 +12,13 @@
 /* The cell of this access, without a mask. 0: there is no room for what it needs, it is not recorded. */
 uint64_t race_cell_of(const struct race_access *a);
 
+/* Which work-item of a kernel has this epoch of its actor. 0: not known. */
+void race_record_turn(unsigned actor, uint32_t epoch, uint32_t item);
+uint32_t race_record_item(unsigned actor, uint32_t epoch);
+
+/* The place of the access, which says how it is atomic. */
+uint32_t race_record_place(const struct race_access *a);
+
 /* What the cell holds, as the words of cell.h. 0: it is forgotten. */
 int race_cell_read(uint64_t cell, uint64_t *bits, uint64_t *when);
 

@@ -14,6 +14,7 @@
 #include "race/node.h"
 #include "race/object.h"
 #include "race/place.h"
+#include "race/record.h"
 #include "race/source.h"
 #include "race/sync.h"
 
@@ -85,11 +86,26 @@ struct side {
     unsigned thread, kind;
     int request; /* pending until a request is complete */
     const char *routine; /* NULL: a load or store */
+    int kernel;          /* an access of a kernel */
+    uint32_t item;       /* 1 + the work-item's number, 0: not known */
     char name[LINE];     /* of the routine, or what the access is */
     char function[LINE], source[LINE];
 };
 
-static void describe(uint64_t bits, struct side *s)
+/* The access of a kernel's place; its function is the kernel, the offset the line or the instruction. */
+static void describe_kernel(struct side *s, const char *file, uint64_t offset)
+{
+    static const char *const name[RACE_KINDS] = {
+        [RACE_LOAD] = "load", [RACE_STORE] = "store", [RACE_GET] = "get", [RACE_PUT] = "put", [RACE_GET_NBI] = "get_nbi",
+        [RACE_AMO] = "atomic", [RACE_AMO_READ] = "atomic fetch", [RACE_AMO_FETCH] = "atomic", [RACE_AMO_NBI_READ] = "atomic fetch_nbi",
+        [RACE_AMO_NBI] = "atomic_nbi", [RACE_SOURCE] = "put_nbi", [RACE_DEST] = "get_nbi"};
+    s->kernel = 1;
+    snprintf(s->name, sizeof s->name, "%s", name[s->kind] ? name[s->kind] : "call");
+    snprintf(s->function, sizeof s->function, "%s", s->routine);
+    snprintf(s->source, sizeof s->source, *file ? "%s:%lu" : "%sinstruction %lu", file, (unsigned long)offset);
+}
+
+static void describe(uint64_t bits, uint64_t when, struct side *s)
 {
     const char *module;
     uint64_t offset;
@@ -98,6 +114,12 @@ static void describe(uint64_t bits, struct side *s)
     s->kind = RACE_KIND_OF(bits);
     s->request = RACE_STREAM_OF(bits) && (RACE_STREAM_OF(bits) - 1) >> race_dim.bits == RACE_REQUESTS;
     race_place_read(RACE_PLACE_OF(bits), &s->routine, &module, &offset);
+    s->kernel = 0;
+    if (s->routine && strncmp(s->routine, RACE_IN_KERNEL, sizeof RACE_IN_KERNEL - 1) == 0) {
+        s->item = race_record_item(RACE_ACTOR_OF(bits), (uint32_t)when);
+        describe_kernel(s, module, offset);
+        return;
+    }
     snprintf(s->name, sizeof s->name, "%s", s->routine ? s->routine : s->kind == RACE_LOAD ? "load" : "store");
     race_source_of(module, offset, s->function, s->source, LINE);
 }
@@ -115,6 +137,11 @@ static const char *does(const struct side *s)
 
 static const char *mend(const struct side *x, const struct side *o, enum race_missing what, int same_stream)
 {
+    if (what == RACE_NO_ORDER && x->pe == o->pe && x->kernel && o->kernel)
+        return "nothing orders the two work-items: a barrier of their group, another launch, or an event between two streams; or a flag that one"
+               " releases and the other acquires";
+    if (what == RACE_NO_ORDER && x->pe == o->pe && (x->kernel || o->kernel))
+        return "nothing orders the kernel and the host: a wait for the kernel, or a launch after the host's access; or a signal";
     if (what == RACE_NO_ORDER && x->pe == o->pe)
         return "nothing orders the two threads: a barrier of the threads, a join or a lock between the accesses";
     if (what == RACE_NO_ORDER)
@@ -153,15 +180,26 @@ static int suppressed(const struct side *s, int n, const char *object)
     return matches(object);
 }
 
+/* The thread in the PE, or the work-item in the launch: "thread 0", or "thread": 0 for JSON. */
+static const char *who(const struct side *s, int json, char text[LINE])
+{
+    if (s->kernel && !s->item)
+        snprintf(text, LINE, json ? "\"item\": null" : "work-item");
+    else
+        snprintf(text, LINE, json ? "\"%s\": %u" : "%s %u", !s->kernel ? "thread" : json ? "item" : "work-item",
+                 s->kernel ? s->item - 1 : s->thread);
+    return text;
+}
+
 static void print_json(const struct side *s, const char *object, const struct race_where *w, const char *how)
 {
-    char text[4096];
+    char text[4096], text_of[LINE];
     int n = snprintf(text, sizeof text, "{\"race\": {\"object\": \"%s\", \"pe\": %d, \"bytes\": %zu, \"accesses\": [",
                      object, w->pe, w->bytes);
     for (int i = 0; i < 2; i++)
         n += snprintf(text + n, sizeof text - (size_t)n,
-                      "%s{\"pe\": %d, \"thread\": %u, \"routine\": \"%s\", \"writes\": %s, \"function\": \"%s\", \"at\": \"%s\"}",
-                      i ? ", " : "", s[i].pe, s[i].thread, s[i].name, race_kind_writes(s[i].kind) ? "true" : "false",
+                      "%s{\"pe\": %d, %s, \"routine\": \"%s\", \"writes\": %s, \"function\": \"%s\", \"at\": \"%s\"}",
+                      i ? ", " : "", s[i].pe, who(&s[i], 1, text_of), s[i].name, race_kind_writes(s[i].kind) ? "true" : "false",
                       s[i].function, s[i].source);
     n += snprintf(text + n, sizeof text - (size_t)n, "], \"missing\": \"%s\"}}\n", how);
     fwrite(text, 1, (size_t)n, stderr);
@@ -169,12 +207,12 @@ static void print_json(const struct side *s, const char *object, const struct ra
 
 static void print_text(const struct side *s, const char *object, const struct race_where *w, const char *how)
 {
-    char text[4096];
+    char text[4096], text_of[LINE];
     int n = snprintf(text, sizeof text, "fulmar race: %s of PE %d, %zu byte%s\n", object, w->pe, w->bytes,
                      w->bytes == 1 ? "" : "s");
     for (int i = 0; i < 2; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "    PE %d thread %u: %s %s, in %s at %s\n", s[i].pe,
-                      s[i].thread, s[i].name, does(&s[i]), s[i].function, s[i].source);
+        n += snprintf(text + n, sizeof text - (size_t)n, "    PE %d %s: %s %s, in %s at %s\n", s[i].pe,
+                      who(&s[i], 0, text_of), s[i].name, does(&s[i]), s[i].function, s[i].source);
     n += snprintf(text + n, sizeof text - (size_t)n, "    missing: %s\n", how);
     fwrite(text, 1, (size_t)n, stderr);
 }
@@ -194,7 +232,8 @@ static int first(uint64_t x, uint64_t old)
     return 0;
 }
 
-void race_report(const struct race_access *a, uint64_t x, uint64_t old, enum race_missing what, const struct race_where *w)
+void race_report(const struct race_access *a, uint64_t x, uint64_t old, uint64_t old_when, enum race_missing what,
+                 const struct race_where *w)
 {
     const char *routine, *module;
     uint64_t offset;
@@ -206,8 +245,8 @@ void race_report(const struct race_access *a, uint64_t x, uint64_t old, enum rac
     pthread_mutex_lock(&one_at_a_time);
     struct side s[2];
     char object[LINE];
-    describe(old, &s[0]);
-    describe(x, &s[1]);
+    describe(old, old_when, &s[0]);
+    describe(x, a->when, &s[1]);
     race_object_name(w, object, sizeof object);
     if (!suppressed(s, 2, object)) {
         __atomic_fetch_add(&race_node.shared->races, 1, __ATOMIC_RELAXED);

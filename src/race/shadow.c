@@ -9,7 +9,6 @@
 
 #include "race/clock.h"
 #include "race/page.h"
-#include "race/place.h"
 #include "race/record.h"
 #include "race/report.h"
 
@@ -34,12 +33,21 @@ static int flush_completes(unsigned kind)
     return those >> kind & 1;
 }
 
+/* Is this work-item after what its own actor did in this epoch? */
+static int is_after(const struct race_thread *u, uint32_t epoch)
+{
+    if (epoch < u->born)
+        return epoch <= u->before;
+    uint32_t item = race_record_item(u->actor, epoch);
+    return !item || item == u->item || epoch <= u->after;
+}
+
 /* What is missing between the recorded access and the new one at this address of the owner? */
 static enum race_missing missing(const struct race_access *a, uint64_t bits, uint64_t when, int owner)
 {
     const struct race_thread *u = a->u;
     unsigned actor = RACE_ACTOR_OF(bits), stream = RACE_STREAM_OF(bits), kind = RACE_KIND_OF(bits);
-    if (actor != u->actor && *race_t(u->clock, actor) < (uint32_t)when)
+    if (actor == u->actor ? u->item && !is_after(u, (uint32_t)when) : *race_t(u->clock, actor) < (uint32_t)when)
         return RACE_NO_ORDER;
     uint32_t epoch = (uint32_t)(when >> 32);
     if (!stream-- || *race_q(u->clock, stream) >= epoch)
@@ -80,19 +88,19 @@ static int covers(uint64_t x, uint64_t o)
 
 static uint64_t bits_of(const struct check *c, uint64_t mask)
 {
-    return c->a->bits | mask << RACE_MASK_AT | race_place_of(c->a->pc, c->a->routine, RACE_ATOMIC_OF(c->a->bits));
+    return c->a->bits | mask << RACE_MASK_AT | race_record_place(c->a);
 }
 
 /* addr is in the granule: of this process, or the symmetric address of the owner. */
-static void report(const struct check *c, uint64_t x, uint64_t old, enum race_missing what, uintptr_t addr)
+static void report(const struct check *c, uint64_t x, const uint64_t *old, enum race_missing what, uintptr_t addr)
 {
     struct race_where w;
     race_page_find(addr, &w);
     w.pe = c->owner;
-    uint64_t both = RACE_MASK_OF(x) & RACE_MASK_OF(old);
+    uint64_t both = RACE_MASK_OF(x) & RACE_MASK_OF(old[0]);
     w.offset = (w.offset & ~(uint64_t)(RACE_GRANULE - 1)) + (unsigned)__builtin_ctzll(both);
     w.bytes = (size_t)__builtin_popcountll(both);
-    race_report(c->a, x, old, what, &w);
+    race_report(c->a, x, old[0], old[1], what, &w);
 }
 
 /* ---- a granule ------------------------------------------------------------------------------------------------------ */
@@ -111,7 +119,7 @@ static int free_cell(const uint64_t *cell, int from)
     return -1;
 }
 
-/* The cells after this access of the bytes of the mask; `old` is one that races with it, of its words, if there is one. */
+/* The cells after this access of the bytes of the mask; `old` is one that races with it, of its words, the epochs second, if there is one. */
 static enum race_missing settle(const struct check *c, uint64_t mask, uint64_t *cell, uint64_t *old)
 {
     const struct race_access *a = c->a;
@@ -127,7 +135,7 @@ static enum race_missing settle(const struct check *c, uint64_t mask, uint64_t *
         }
         enum race_missing m = missing(a, o, when, c->owner);
         if (m && conflict(o, bits))
-            what = m, *old = o;
+            what = m, old[0] = o, old[1] = when;
         if (!c->cell)
             continue;
         if (!((cell[i] ^ x) & ~RACE_CELL_MASK))
@@ -166,7 +174,7 @@ static enum race_missing look(const struct check *c, uint64_t mask, uint64_t *ce
         if (!m)
             cell[i] = 0;
         else if (conflict(o, bits))
-            what = m, *old = o;
+            what = m, old[0] = o, old[1] = when;
     }
     return what;
 }
@@ -241,7 +249,7 @@ static int recorded(const struct check *c, const struct race_page *p, uint64_t *
 static void in_page(const struct check *c, const struct race_page *p, uint64_t offset, uintptr_t addr, uintptr_t end)
 {
     enum race_missing what, reported = RACE_NOTHING;
-    uint64_t before[RACE_CELLS], after[RACE_CELLS], old, found = 0, found_mask = 0;
+    uint64_t before[RACE_CELLS], after[RACE_CELLS], old[2], found[2] = {0}, found_mask = 0;
     uintptr_t found_at = 0;
     int known = 0, again = RACE_STREAM_OF(c->a->bits) && race_kind_writes(RACE_KIND_OF(c->a->bits)) && !RACE_ATOMIC_OF(c->a->bits);
     if (!again && granule_end(addr, end) == end && recorded(c, p, first_pair(p, offset), mask_of(addr, end)))
@@ -260,10 +268,10 @@ static void in_page(const struct check *c, const struct race_page *p, uint64_t o
             continue;
         }
         memcpy(cell, was, sizeof cell);
-        what = (alone ? look : settle)(c, mask, cell, &old);
+        what = (alone ? look : settle)(c, mask, cell, old);
         write_cells(p, pair, cell, was);
         if (what)
-            reported = what, found = old, found_mask = mask, found_at = addr;
+            reported = what, memcpy(found, old, sizeof found), found_mask = mask, found_at = addr;
         known = mask == 255 && !what;
         memcpy(before, was, sizeof was);
         memcpy(after, cell, sizeof cell);

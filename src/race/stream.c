@@ -22,7 +22,7 @@ static void take(unsigned k, shmem_ctx_t ctx, shmem_team_t team, unsigned domain
 {
     struct race_stream *s = &stream[k];
     s->id = k << race_dim.bits | (unsigned)race_node.me;
-    s->ctx = ctx, s->team = team, s->used = 1;
+    s->ctx = ctx, s->team = team, s->used = 1, s->ring = 0;
     if (!s->epoch)
         s->epoch = 1;
     race_clock_use(k);
@@ -64,6 +64,29 @@ void race_stream_destroy(struct race_thread *u, shmem_ctx_t ctx)
     pthread_mutex_lock(&changing);
     s->used = 0;
     pthread_mutex_unlock(&changing);
+}
+
+/* Contexts beyond the rows share the last one. */
+struct race_stream *race_stream_of_kernels(uint64_t ring)
+{
+    pthread_mutex_lock(&changing);
+    unsigned k = 1, free_row = 0;
+    for (; k < CONTEXTS && !(stream[k].used && stream[k].ring == ring); k++)
+        free_row = free_row || stream[k].used ? free_row : k;
+    if (k == CONTEXTS) {
+        k = free_row ? free_row : CONTEXTS - 1;
+        take(k, SHMEM_CTX_INVALID, SHMEM_TEAM_WORLD, 0);
+        stream[k].ring = ring;
+    }
+    pthread_mutex_unlock(&changing);
+    return &stream[k];
+}
+
+void race_stream_end_kernel(struct race_clock *of)
+{
+    for (unsigned k = 1; k < CONTEXTS; k++)
+        if (stream[k].used && stream[k].ring)
+            *race_q(of, stream[k].id) = __atomic_fetch_add(&stream[k].epoch, 1, __ATOMIC_RELAXED);
 }
 
 void race_stream_fence(struct race_thread *u, struct race_stream *s)

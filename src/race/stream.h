@@ -17,12 +17,17 @@ struct race_stream {
     unsigned domain; /* atomicity domain: 0 is that of SHMEM_TEAM_WORLD */
     shmem_team_t team;
     int used;
+    uint64_t ring; /* of kernels' contexts; else 0 */
 };
 
 void race_stream_up(void);
 void race_stream_create(shmem_ctx_t ctx, shmem_team_t team);
 void race_stream_destroy(struct race_thread *u, shmem_ctx_t ctx);
 struct race_stream *race_stream_of(shmem_ctx_t ctx);
+/* The context of kernels with this ring; it is made at its first use. */
+struct race_stream *race_stream_of_kernels(uint64_t ring);
+/* A kernel has ended: what kernels have issued is complete for those that know this clock. */
+void race_stream_end_kernel(struct race_clock *of);
 /* Everything issued on it until now is complete, or delivered in order, for what the thread does later. */
 void race_stream_quiet(struct race_thread *u, struct race_stream *s);
 void race_stream_fence(struct race_thread *u, struct race_stream *s);

@@ -13,6 +13,12 @@ uint64_t race_sync_key(uint64_t a, uint64_t b, uint64_t c)
     return (h ^ h >> 31) | 1;
 }
 
+uint64_t race_sync_word(int pe, int segment, uint64_t offset)
+{
+    enum { WORD = 8 };
+    return race_sync_key((uint64_t)pe << 2 | (uint64_t)(segment + 1), offset / WORD, 5);
+}
+
 static void lock(struct race_clock *c)
 {
     while (__atomic_exchange_n(&c->lock, 1, __ATOMIC_ACQUIRE)) /* A3 */

@@ -10,6 +10,9 @@
 
 uint64_t race_sync_key(uint64_t a, uint64_t b, uint64_t c);
 
+/* The key of the word of 8 bytes at this offset of a PE's segment. */
+uint64_t race_sync_word(int pe, int segment, uint64_t offset);
+
 /* Join the thread's clock into the key's; its later accesses are of a new epoch. `also`, if any, is added under the key's lock. */
 struct race_also {
     unsigned stream, target;

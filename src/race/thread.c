@@ -25,7 +25,7 @@ static uint32_t last[RACE_ROWS]; /* the epoch of the row's last thread */
 static pthread_key_t at_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void give_up_row(const struct race_thread *u)
+void race_thread_leave(const struct race_thread *u)
 {
     pthread_mutex_lock(&changing);
     taken[u->number]--;
@@ -34,7 +34,7 @@ static void give_up_row(const struct race_thread *u)
 }
 
 /* The lowest free row. Threads beyond the rows share the last one. */
-static void take_row(struct race_thread *u)
+void race_thread_enter(struct race_thread *u)
 {
     pthread_mutex_lock(&changing);
     unsigned k = 0;
@@ -60,7 +60,7 @@ static void ended(void *arg)
     if (!race_running)
         return;
     race_sync_give_to(u, race_sync_local((void *)pthread_self()));
-    give_up_row(u);
+    race_thread_leave(u);
     free(u->clock);
     free(u);
 }
@@ -86,7 +86,7 @@ struct race_thread *race_thread_attach(void)
         abort();
     if (born)
         race_sync_take_from(u, born);
-    take_row(u);
+    race_thread_enter(u);
     race_thread = u;
     pthread_setspecific(at_end, u);
     return u;
@@ -97,8 +97,8 @@ void race_thread_turn(struct race_thread *u, const struct race_clock *after)
     struct race_thread old = *u;
     memset(u->clock, 0, race_dim.bytes);
     race_clock_join(u->clock, after);
-    take_row(u); /* before the old one is free: another one */
-    give_up_row(&old);
+    race_thread_enter(u); /* before the old one is free: another one */
+    race_thread_leave(&old);
 }
 
 /* ---- creation and join ------------------------------------------------------------------------------------------------ */

@@ -1,10 +1,13 @@
 /* config.c - settings from the environment, and the clock. */
 #include "ze_cpu/config.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "ze_cpu/race.h"
 
 enum { THREADS_MAX = 256 };
 
@@ -63,7 +66,9 @@ void zc_config_up(const char *affinity)
     zc_config.peers = env("ZE_CPU_PEERS", 1, 0, 1);
     zc_config.locals = env("CUDA_CPU_LOCALS", 1, 0, 1);
     zc_config.lanes = env("ZE_CPU_LANES", 1, 0, 1) && !zc_config.private_memory;
-    zc_config.native = env("ZE_CPU_NATIVE", 1, 0, 1) && !zc_config.check && !zc_config.count && !ZC_SANITIZED;
+    zc_config.race = dlsym(RTLD_DEFAULT, ZC_RACE_NAME);
+    zc_config.native =
+        env("ZE_CPU_NATIVE", 1, 0, 1) && !zc_config.check && !zc_config.count && !zc_config.race && !ZC_SANITIZED;
 }
 
 uint64_t zc_now_ns(void)

@@ -7,6 +7,7 @@
 
 enum { ZC_DEVICES = 16 };
 
+struct zc_race;
 struct zc_config {
     unsigned devices, threads;  /* that are visible; ZE_CPU_THREADS */
     unsigned device[ZC_DEVICES]; /* the visible ones among ZE_CPU_DEVICES */
@@ -16,7 +17,8 @@ struct zc_config {
     bool locals;                /* CUDA_CPU_LOCALS: programs find variables that are local to a PTX module */
     bool peers;                 /* ZE_CPU_PEERS: a device accesses the memory of others */
     bool lanes;                 /* ZE_CPU_LANES: translated kernels run 8 work-items at once where they can */
-    bool native;                /* ZE_CPU_NATIVE, where neither check, count nor a sanitizer needs the interpreter */
+    const struct zc_race *race; /* race.h: a library that looks for races; or NULL */
+    bool native;                /* ZE_CPU_NATIVE, where neither check, count, race nor a sanitizer needs the interpreter */
 };
 extern struct zc_config zc_config; /* constant after zc_config_up */
 

@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ze_cpu/clocks.h"
 #include "ze_cpu/config.h"
 #include "ze_cpu/entries.h"
 
@@ -58,6 +59,14 @@ ze_result_t zc_flag_wait(struct zc_flag *f, uint64_t timeout_ns)
     }
     atomic_fetch_sub(&f->waiters, 1);
     return result(zc_flag_get(f));
+}
+
+/* The calling thread is after what set the flag. */
+static ze_result_t reached(ze_result_t r, void *const *clock)
+{
+    if (r != ZE_RESULT_NOT_READY)
+        zc_clock_reach(clock);
+    return r;
 }
 
 /* ---- pools ------------------------------------------------------------------------------------------------------ */
@@ -184,28 +193,31 @@ ze_result_t zc_EventDestroy(ze_event_handle_t e)
 {
     if (e->taken)
         atomic_store(e->taken, false);
+    zc_clock_drop(&e->clock);
     free(e);
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zc_EventHostSignal(ze_event_handle_t e)
 {
+    zc_clock_now(&e->clock);
     zc_flag_set(&e->state->flag, FLAG_DONE);
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zc_EventHostSynchronize(ze_event_handle_t e, uint64_t timeout)
 {
-    return zc_flag_wait(&e->state->flag, timeout);
+    return reached(zc_flag_wait(&e->state->flag, timeout), &e->clock);
 }
 
 ze_result_t zc_EventQueryStatus(ze_event_handle_t e)
 {
-    return result(zc_flag_get(&e->state->flag));
+    return reached(result(zc_flag_get(&e->state->flag)), &e->clock);
 }
 
 ze_result_t zc_EventHostReset(ze_event_handle_t e)
 {
+    zc_clock_drop(&e->clock);
     zc_flag_set(&e->state->flag, FLAG_CLEAR);
     return ZE_RESULT_SUCCESS;
 }
@@ -235,18 +247,19 @@ ze_result_t zc_FenceCreate(ze_command_queue_handle_t q, const ze_fence_desc_t *d
 
 ze_result_t zc_FenceDestroy(ze_fence_handle_t f)
 {
+    zc_clock_drop(&f->clock);
     free(f);
     return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zc_FenceHostSynchronize(ze_fence_handle_t f, uint64_t timeout)
 {
-    return zc_flag_wait(&f->flag, timeout);
+    return reached(zc_flag_wait(&f->flag, timeout), &f->clock);
 }
 
 ze_result_t zc_FenceQueryStatus(ze_fence_handle_t f)
 {
-    return result(zc_flag_get(&f->flag));
+    return reached(result(zc_flag_get(&f->flag)), &f->clock);
 }
 
 ze_result_t zc_FenceReset(ze_fence_handle_t f)

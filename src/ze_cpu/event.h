@@ -26,10 +26,12 @@ struct zc_event_state {
 struct _ze_event_handle_t {
     struct zc_event_state *state; /* its index's in the pool, or own */
     struct zc_event_state own;
+    void *clock;                  /* of what it was signaled after, in this process; see clocks.h */
     _Atomic bool *taken;          /* of its index; NULL: with own, or of a pool of another process */
 };
 struct _ze_fence_handle_t {
     struct zc_flag flag;
+    void *clock;
 };
 
 #endif

@@ -22,6 +22,7 @@ struct zc_launch {
     _Atomic int fault;
     struct zc_launch *waiting; /* pool.c: next launch that needs helpers */
     unsigned wanted, helping;  /* helpers still needed; running it */
+    void **after, *done;       /* clocks, see clocks.h: what it is after; what its ended groups have done */
 };
 
 enum zc_state { ITEM_RUN, ITEM_BARRIER, ITEM_GROUP, ITEM_DONE };
@@ -57,6 +58,7 @@ struct zc_group {
     uint32_t started;          /* work-items that have begun the kernel: the first ones */
     uint32_t arrived[ZC_NAMED]; /* threads that arrived at each numbered barrier and did not wait */
     uint32_t id[3];
+    void *race; /* of race.h; NULL: nothing is reported */
     bool ready; /* for the launch */
 };
 
@@ -85,7 +87,8 @@ struct zc_vm {
     uint8_t *vectors;          /* of the kernel's lanes, or NULL: run work-items one by one */
     unsigned spills;           /* grows when 8 work-items that ran at once diverged, shrinks when they ended */
     uint64_t at_once, diverged; /* how often */
-    bool guarded;              /* addresses are checked or translated, or accesses counted */
+    bool guarded;              /* addresses are checked or translated, or accesses counted or reported */
+    bool races;                /* accesses are reported, see racing.h */
     struct zc_counts *counts;  /* of this thread; NULL: not counted */
     uint64_t lo, hi, changes;  /* the allocation found last, and zc_mem_changes at that time */
     uint64_t bad, bad_bytes;   /* address and size of a faulting access */

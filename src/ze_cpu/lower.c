@@ -8,6 +8,7 @@
 
 #include "ze_cpu/cfg.h"
 #include "ze_cpu/emit.h"
+#include "ze_cpu/lines.h"
 #include "ze_cpu/op.h"
 #include "ze_cpu/phi.h"
 
@@ -172,6 +173,13 @@ static void return_value(struct zc_module *m, const uint32_t *p)
 
 /* ---- functions -------------------------------------------------------------------------------------------------- */
 
+static void line(struct zc_module *m, const uint32_t *p)
+{
+    const uint32_t *file = m->w + m->id[p[1]].def;
+    bool named = m->id[p[1]].def && ZC_OP(file) == OpString;
+    zc_lines_add(m, named ? (const char *)(file + 2) : NULL, p[2]);
+}
+
 static bool control(struct zc_module *m, const uint32_t *p)
 {
     switch (ZC_OP(p)) {
@@ -202,9 +210,13 @@ static bool control(struct zc_module *m, const uint32_t *p)
     case OpUnreachable:
         zc_emit(m, OP_TRAP, 0, 0, 0);
         return true;
-    case OpNop:
     case OpLine:
+        line(m, p);
+        return true;
     case OpNoLine:
+        zc_lines_add(m, NULL, 0);
+        return true;
+    case OpNop:
     case OpPhi:
     case OpLoopMerge:
     case OpSelectionMerge:
@@ -232,6 +244,7 @@ static void function(struct zc_module *m, uint32_t index)
     m->fixes.n = 0;
     m->frame = f->base;
     f->pc = m->code.n;
+    zc_lines_add(m, NULL, 0);
     zc_cfg(m, f);
     for (const uint32_t *p = m->w + f->def; p < m->w + f->end; p = zc_next(p))
         if (ZC_OP(p) == OpFunctionParameter || ZC_OP(p) == OpPhi) {

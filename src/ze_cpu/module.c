@@ -88,6 +88,7 @@ void zc_module_free(struct zc_module *m)
     free(m->kernels.v);
     free(m->code.v);
     free(m->extra.v);
+    free(m->lines.v);
     free(m->fixes.v);
     free(m->blocks.v);
     free(m->ranked.v);

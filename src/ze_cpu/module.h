@@ -141,6 +141,12 @@ struct zc_global {
     bool managed; /* of cuda_cpu, whose it is */
 };
 
+/* Instructions from pc on are of this line, up to the next entry. */
+struct zc_line {
+    uint32_t pc, line;
+    const char *file; /* lives as long as the module; NULL: of none */
+};
+
 struct zc_slot_of {
     uint32_t slot, of; /* a built-in's number, or an offset into local memory */
 };
@@ -173,6 +179,8 @@ struct zc_module {
     ZC_LIST(uint8_t) image; /* initial bytes of every frame: the constants */
     ZC_LIST(struct zc_kernel_info) kernels;
     ZC_LIST(struct zc_ins) code;
+    ZC_LIST(struct zc_line) lines; /* in the order of pc; empty without race.h's library */
+    uint32_t *places;              /* of each instruction, see racing.c */
     ZC_LIST(uint32_t) extra; /* switch tables, argument lists */
     ZC_LIST(struct zc_fix) fixes;
     ZC_LIST(struct zc_block) blocks, ranked; /* of the function being lowered: in file order; in reverse postorder */

@@ -11,7 +11,7 @@ enum { PHIS_MAX = 512, SCAN_MAX = 200 };
 
 static bool is_phi_or_line(const uint32_t *q)
 {
-    return ZC_OP(q) == OpPhi || ZC_OP(q) == OpLine || ZC_OP(q) == OpNoLine;
+    return ZC_OP(q) == OpPhi || ZC_OP(q) == OpLine || ZC_OP(q) == OpNoLine || ZC_OP(q) == OpNop;
 }
 
 /* The value of phi q on the edge from the current block, or 0. */

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "ze_cpu/clocks.h"
 #include "ze_cpu/config.h"
 #include "ze_cpu/entries.h"
 #include "ze_cpu/event.h"
@@ -29,12 +30,14 @@ struct work {
     struct zc_command *first;
     ze_fence_handle_t fence;
     bool owned;
+    void *clock; /* of the thread that submitted it */
 };
 
-/* All fields but thread and worker: under `lock`. */
+/* All fields but thread, worker and clock: under `lock`. */
 struct zc_queue {
     pthread_t thread;
     struct zc_worker worker; /* of the thread */
+    void *clock;             /* of what it has executed, see clocks.h */
     pthread_mutex_t lock;
     pthread_cond_t more, idle;
     struct work *head, **tail;
@@ -95,6 +98,7 @@ static int launch(struct zc_queue *q, const struct zc_command *c)
 {
     struct zc_launch l;
     memcpy(&l, c->launch, sizeof l);
+    l.after = &q->clock;
     if (c->indirect) {
         ze_group_count_t n;
         memcpy(&n, zc_mem_device_view((void *)(uintptr_t)c->indirect), sizeof n);
@@ -102,7 +106,10 @@ static int launch(struct zc_queue *q, const struct zc_command *c)
         l.count[1] = n.groupCountY;
         l.count[2] = n.groupCountZ;
     }
-    return zc_pool_run(&q->worker, &l);
+    int bad = zc_pool_run(&q->worker, &l);
+    zc_clock_join(&q->clock, &l.done);
+    zc_clock_drop(&l.done);
+    return bad;
 }
 
 static void query(const struct zc_command *c)
@@ -151,14 +158,17 @@ static int perform(struct zc_queue *q, const struct zc_command *c)
 /* Returns whether a kernel faulted. */
 static bool execute(struct zc_queue *q, const struct zc_command *c)
 {
-    for (uint32_t i = 0; i < c->waits; i++)
+    for (uint32_t i = 0; i < c->waits; i++) {
         zc_flag_wait(&c->wait[i]->state->flag, UINT64_MAX);
+        zc_clock_join(&q->clock, &c->wait[i]->clock);
+    }
     struct zc_event_state *e = c->signal ? c->signal->state : NULL;
     uint64_t began = e ? zc_now_ns() : 0;
     bool bad = perform(q, c) != 0;
     if (e) {
         e->began_ns = began;
         e->ended_ns = zc_now_ns();
+        zc_clock_join(&c->signal->clock, &q->clock);
         zc_flag_set(&e->flag, bad ? FLAG_LOST : FLAG_DONE);
     }
     return bad;
@@ -244,12 +254,17 @@ static void gather(struct zc_queue *q)
 
 static bool run_work(struct zc_queue *q, struct work *w)
 {
-    for (struct work *k = w; k && k->next; k = k->next)
-        k->first->next = k->next->first;
+    for (struct work *k = w; k; k = k->next) {
+        zc_clock_join(&q->clock, &k->clock);
+        if (k->next)
+            k->first->next = k->next->first;
+    }
     bool bad = chain(q, w->first);
     for (struct work *k = w; k; k = k->next)
-        if (k->fence)
+        if (k->fence) {
+            zc_clock_join(&k->fence->clock, &q->clock);
             zc_flag_set(&k->fence->flag, bad ? FLAG_LOST : FLAG_DONE);
+        }
     return bad;
 }
 
@@ -258,6 +273,7 @@ static uint64_t free_work(struct work *w)
     uint64_t n = 0;
     for (struct work *next; w; w = next, n++) {
         next = w->next;
+        zc_clock_drop(&w->clock);
         if (w->owned)
             zc_command_free(w->first);
         free(w);
@@ -320,6 +336,7 @@ void zc_queue_free(struct zc_queue *q)
     pthread_mutex_unlock(&q->lock);
     pthread_join(q->thread, NULL);
     zc_worker_free(&q->worker);
+    zc_clock_drop(&q->clock);
     pthread_mutex_destroy(&q->lock);
     pthread_cond_destroy(&q->more);
     pthread_cond_destroy(&q->idle);
@@ -340,6 +357,7 @@ ze_result_t zc_queue_submit(struct zc_queue *q, struct zc_command *c, ze_fence_h
     bool at_once = is_for_caller(q, c, fence, owned);
     pthread_mutex_unlock(&q->lock);
     if (at_once) {
+        zc_clock_now(&q->clock);
         execute(q, c);
         if (owned)
             zc_command_free(c);
@@ -348,7 +366,8 @@ ze_result_t zc_queue_submit(struct zc_queue *q, struct zc_command *c, ze_fence_h
     struct work *w = calloc(1, sizeof *w);
     if (!w)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-    *w = (struct work){NULL, c, fence, owned};
+    *w = (struct work){NULL, c, fence, owned, NULL};
+    zc_clock_now(&w->clock);
     pthread_mutex_lock(&q->lock);
     *q->tail = w;
     q->tail = &w->next;
@@ -371,6 +390,8 @@ ze_result_t zc_queue_wait(struct zc_queue *q, uint64_t timeout_ns)
     if (q->lost)
         r = ZE_RESULT_ERROR_DEVICE_LOST;
     pthread_mutex_unlock(&q->lock);
+    if (r != ZE_RESULT_NOT_READY)
+        zc_clock_reach(&q->clock);
     return r;
 }
 

@@ -26,6 +26,7 @@
 #include "ze_cpu/guard.h"
 #include "ze_cpu/lanes_run.h"
 #include "ze_cpu/named.h"
+#include "ze_cpu/race.h"
 #include "ze_cpu/stalled.h"
 #include "ze_cpu/vm.h"
 #include "ze_cpu/warp.h"
@@ -132,11 +133,21 @@ static bool run_item(struct zc_vm *x, struct zc_group *g, struct zc_item *it, st
     }
 }
 
+/* Tell race.h's library that these work-items have met: all of them, although some may not have taken part. */
+static void met(const struct zc_group *g, uint32_t first, uint32_t end)
+{
+    if (g->race)
+        zc_config.race->meet(g->race, first, end);
+}
+
 /* Complete the operations of a sub-group for which enough of its work-items wait. Returns whether any continue. */
 static bool pass_subgroup(const struct zc_vm *x, struct zc_group *g, uint32_t first, uint32_t end, bool stalled)
 {
-    return x->m->warps ? zc_warp_pass(g, first, end, stalled)
-                       : zc_group_pass(g, x->l, first, end, SCOPE_SUBGROUP, stalled);
+    bool any = x->m->warps ? zc_warp_pass(g, first, end, stalled)
+                           : zc_group_pass(g, x->l, first, end, SCOPE_SUBGROUP, stalled);
+    if (any)
+        met(g, first, end);
+    return any;
 }
 
 /* Run the work-items [first, end) of a sub-group, again while they complete operations of the sub-group. */
@@ -165,6 +176,14 @@ static bool is_waiting(const struct zc_group *g)
     return false;
 }
 
+/* The group has ended, or will not be continued. */
+static void end_group(struct zc_group *g, struct zc_launch *l)
+{
+    if (g->race)
+        zc_config.race->group_end(g->race, &l->done);
+    g->race = NULL;
+}
+
 /* Run each work-item of the group once. Returns false after a fault. */
 static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
 {
@@ -184,12 +203,19 @@ static bool group_round(struct zc_vm *x, struct zc_group *g, struct round *all)
             if (g->item[i].state == ITEM_BARRIER)
                 g->item[i].state = ITEM_RUN;
         g->at_barrier = 0;
+        met(g, 0, g->items);
         r.progress = true;
     }
-    r.progress |= x->m->named && zc_named_pass(g);
+    if (x->m->named && zc_named_pass(g)) {
+        met(g, 0, g->items);
+        r.progress = true;
+    }
     if (g->live && g->at_barrier < g->live && is_waiting(g)) {
         bool stalled = !r.progress; /* the others only poll: non-uniform operations go on without them */
-        r.progress |= zc_group_pass(g, x->l, 0, g->items, SCOPE_WORKGROUP, stalled);
+        if (zc_group_pass(g, x->l, 0, g->items, SCOPE_WORKGROUP, stalled)) {
+            met(g, 0, g->items);
+            r.progress = true;
+        }
         for (uint32_t i = 0; stalled && i < g->items; i += size)
             r.progress |= pass_subgroup(x, g, i, i + size < g->items ? i + size : g->items, true);
     }
@@ -237,6 +263,8 @@ static int start_group(struct zc_worker *w, struct zc_launch *l)
     if (!g->ready && zc_frame_prepare(g, l))
         return -1;
     zc_frame_start(g, l, id);
+    if (zc_config.race)
+        g->race = zc_config.race->group(l->after, id * g->items, g->items);
     return 1;
 }
 
@@ -297,12 +325,14 @@ static void back_off(struct zc_worker *w, unsigned idle, uint64_t items)
 }
 
 /* One round over all groups of this thread. Returns how many are live, or -1 after a fault. */
-static int rounds(struct zc_worker *w, struct zc_vm *x, struct round *r)
+static int rounds(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x, struct round *r)
 {
     int live = 0;
     for (uint32_t k = 0; k < w->groups; k++) {
         if (w->group[k].live && !group_round(x, &w->group[k], r))
             return -1;
+        if (!w->group[k].live)
+            end_group(&w->group[k], l);
         live += w->group[k].live != 0;
     }
     return live;
@@ -324,7 +354,7 @@ static bool work(struct zc_worker *w, struct zc_launch *l, struct zc_vm *x)
         if (more < 0 || !live)
             return more >= 0;
         struct round r = {false, false};
-        live = rounds(w, x, &r);
+        live = rounds(w, l, x, &r);
         if (live < 0)
             return false;
         since = r.ended ? 0 : since + 1;
@@ -374,11 +404,14 @@ void zc_run_groups(struct zc_worker *w, struct zc_launch *l)
     }
     w->next = w->end = 0;
     struct zc_counts counts = {0};
-    struct zc_vm x = {.l = l, .m = l->m, .guarded = zc_config.check || zc_config.private_memory || zc_config.count,
+    struct zc_vm x = {.l = l, .m = l->m, .guarded = zc_config.check || zc_config.private_memory || zc_config.count || zc_config.race,
+                      .races = zc_config.race != NULL,
                       .counts = zc_config.count ? &counts : NULL};
     x.vectors = vectors(w, l->k->lanes);
     zc_guard_run(l);
     bool good = work(w, l, &x);
+    for (uint32_t k = 0; k < w->groups; k++)
+        end_group(&w->group[k], l);
     not_stalled(w);
     zc_guard_run(NULL);
     if (x.counts)

@@ -20,6 +20,7 @@
 #include "ze_cpu/group_op.h"
 #include "ze_cpu/guard.h"
 #include "ze_cpu/print.h"
+#include "ze_cpu/racing.h"
 #include "ze_cpu/vm_op.h"
 
 enum { QUANTUM = 4096 };
@@ -144,6 +145,10 @@ static bool async_copy(struct zc_vm *x, const struct zc_item *it, const struct z
     uint64_t stride = R(u64, i->c) ? R(u64, i->c) : 1;
     for (uint64_t k = 0; k < n && !it->index; k++) {
         uint64_t to = d + k * bytes * (i->n ? 1 : stride), from = s + k * bytes * (i->n ? stride : 1);
+        if (x->races) {
+            zc_racing_access(x, it, i, to, bytes, "store");
+            zc_racing_access(x, it, i, from, bytes, "load");
+        }
         if (x->guarded) {
             to = zc_guard_address(x, it, to, bytes, "copy");
             from = to ? zc_guard_address(x, it, from, bytes, "copy") : 0;
@@ -299,6 +304,8 @@ on_AFLAG: {
 on_FENCE:
     if (guarded && x->counts)
         x->counts->fences++;
+    if (x->races)
+        zc_racing_fence(x, it, i->w);
     fence(i->w);
     NEXT
 on_PREFETCH:

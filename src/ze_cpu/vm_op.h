@@ -43,6 +43,8 @@ typedef UNALIGNED(u64) m64;
         if (guarded) {                                                                                                \
             if (x->counts)                                                                                            \
                 zc_count_access(x->counts, it, i, a_, bytes, kind);                                                   \
+            if (x->races)                                                                                             \
+                a_ = zc_racing_access(x, it, i, a_, bytes, kind);                                                     \
             a_ = zc_guard_address(x, it, a_, bytes, kind);                                                            \
             if (!a_)                                                                                                  \
                 goto fault;                                                                                           \

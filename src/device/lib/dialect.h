@@ -29,10 +29,18 @@
 #ifndef SHI_DIALECT_H
 #define SHI_DIALECT_H
 
+#ifndef SHI_RACE
+#define SHI_RACE 0 /* 1: race.h reports the calls */
+#endif
+
 #if defined(__OPENCL_C_VERSION__)
 
 #define SHI_GLOBAL __global
+#if SHI_RACE /* reports name the calls of the program, which are those of functions */
+#define SHI_FN static __attribute__((noinline, unused))
+#else
 #define SHI_FN static inline
+#endif
 #define SHI_HOT static inline __attribute__((always_inline))
 #define SHI_NOINLINE static __attribute__((noinline, unused))
 #define SHI_ROLLED
@@ -102,7 +110,11 @@ SHI_FN shi_u64 shi_address(const void *p)
 
 #include <stddef.h>
 #define SHI_GLOBAL
+#if SHI_RACE /* as in OpenCL C */
+#define SHI_FN static __noinline__ __device__ __attribute__((unused))
+#else
 #define SHI_FN static inline __device__
+#endif
 #define SHI_HOT SHI_FN
 #define SHI_NOINLINE static __noinline__ __device__
 #define SHI_ROLLED _Pragma("unroll 1")
