@@ -26,6 +26,11 @@ SHMEMX_CXX_AND_(int8, int8_t)
 SHMEMX_CXX_AND_(int16, int16_t)
 SHMEMX_CXX_AND_(int32, int32_t)
 SHMEMX_CXX_AND_(int64, int64_t)
+#undef SHMEMX_CXX_AND_
+#undef SHMEMX_CXX_ROW_
+#undef SHMEMX_CXX_NB_
+#undef SHMEMX_CXX_NEW_
+#undef SHMEMX_CXX_
 
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 

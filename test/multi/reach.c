@@ -43,7 +43,7 @@ static void test_host(void)
 static void test_none(void)
 {
     shmemx_reach_t r;
-    int local;
+    int local = 0;
     shmem_team_t first;
     shmemx_space_t s = SHMEMX_SPACE_INVALID;
     const shmemx_space_config_t c = {.memory = SHMEMX_MEMORY_HOST, .size = 4096};
