@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# external_ga.sh - ComEx's and Global Arrays' own tests over contrib/comex, unchanged: with 4 and 8 PEs on a node, and with 4 over the network.
+#
+#   GA=DIR make check TESTS=test/external_ga.sh
+#   GA        a checkout of https://github.com/GlobalArrays/ga, tested with 5.9.2
+#   GA_WAYS   how to run them; default: node:4 node:8 ofi:4 (SHMEM_TRANSPORT and the number of PEs)
+#
+# A program passes if GA's `make check` says so: it ends with 0. It is built once, in external_ga of the build folder. All takes half an hour.
+# Catches: a routine that Global Arrays use and that has other results on this library; a wait that never ends.
+. "${top_srcdir:=.}/test/tap.sh"
+[ -f "${GA:=none}/comex/src-common/comex.h" ] || skip_all "GA does not name a checkout of Global Arrays"
+for tool in mpicc mpif90 mpirun autoreconf; do
+    command -v $tool > /dev/null || skip_all "$tool is not installed (Open MPI: openmpi-bin, libopenmpi-dev, gfortran; autoconf, automake, libtool)"
+done
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+tools=$(cd "$top_builddir/src/tools" && pwd) bin=$(cd "$top_builddir" && pwd)/external_ga
+export PATH=$tools:$PATH OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 SHMEM_TEST_SPIN=0
+if [ ! -x "$bin/ga/comex/testing/test" ]; then
+    rm -rf "$bin"
+    GA_SOURCE=$GA "$top_srcdir/contrib/comex/build.sh" "$bin" > "$work/log" 2>&1 && make -s -C "$bin/ga/comex" testing/test >> "$work/log" 2>&1
+    ok $? "Global Arrays with ComEx over OpenSHMEM is built" "$work/log"
+fi
+for way in ${GA_WAYS:-node:4 node:8 ofi:4}; do
+    case $way in
+    node:*) export SHMEM_TRANSPORT=auto ;;
+    *) export SHMEM_TRANSPORT=${way%:*} ;;
+    esac
+    run="timeout 600 mpirun --map-by :oversubscribe -n ${way#*:}"
+    $run "$bin/ga/comex/testing/test" > "$work/log" 2>&1 && grep -q 'All tests passed' "$work/log"
+    ok $? "ComEx's test, $way" "$work/log"
+    make -k -C "$bin/ga" check-ga MPIEXEC="$run" NPROCS="${way#*:}" > "$work/log" 2>&1
+    while read -r result name; do
+        [ "$result" = PASS: ] || [ "$result" = XFAIL: ]
+        ok $? "${name##*/}, $way" "$bin/ga/${name%.x}.log"
+    done < <(sed -nE 's/\x1b\[[0-9;]*m//g; /^(PASS|FAIL|XPASS|XFAIL|ERROR): /p' "$work/log")
+done
+plan
