@@ -15,10 +15,10 @@ run() {
     status=$?
 }
 
-# Check the status and the maximum number of lines on stderr. Not counted, because only busy machines have them: PRRTE 3 warns when ssh
-# calls exec before PRRTE calls setpgid for it, which has no effect; srun says that a job waits for a host that has been silent.
+# Check the status and the maximum number of lines on stderr. Not counted, because only busy machines have them: PRRTE 3 and Open MPI 4 warn when ssh
+# calls exec before they call setpgid for it, which has no effect; srun says that a job waits for a host that has been silent.
 ended() { # status, lines of stderr
-    [ $status -eq "$1" ] && [ "$(grep -cv 'plm:ssh: Warning: setpgid\|^srun: Required node not available' "$work/err")" -le "$2" ]
+    [ $status -eq "$1" ] && [ "$(grep -cv 'plm:[rs]sh: Warning: setpgid\|^srun: Required node not available' "$work/err")" -le "$2" ]
 }
 
 result() { # status, description: ok, with all output if it fails

@@ -27,6 +27,7 @@ static struct {
         struct shi_blocks blocks;
         struct blocks_payload get;
         struct amo_payload amo;
+        struct wide_payload wide;
         struct served_payload served;
         char bytes[SHI_AM_LONGEST_BYTES + 8];
     } p;
@@ -78,6 +79,12 @@ static void amo(int op, int width, uint32_t bytes, uint64_t off)
 {
     m.r = (struct record){.op = OP_AMO, .what = (uint8_t)op, .width = (uint8_t)width, .bytes = bytes, .off = off};
     m.p.amo = (struct amo_payload){1, 2, 3};
+}
+
+static void wide(uint64_t off)
+{
+    m.r = (struct record){.op = OP_AMO, .what = SHI_AMO_CSWAP, .width = SHI_WIDE_BYTES | WIDTH_FETCHES, .bytes = sizeof m.p.wide, .off = off};
+    m.p.wide = (struct wide_payload){.cookie = 0};
 }
 
 /* Catches: a record accepted that extends past its message, or has an unknown type. */
@@ -184,8 +191,35 @@ static void atomics(void)
     is_invalid("another operator", "kind or width");
     for (int width = 0; width < 128; width++) {
         amo(SHI_AMO_ADD, width, 8, 0);
-        if ((width & WIDTH_BYTES) != 4 && (width & WIDTH_BYTES) != 8)
+        if ((width & WIDTH_BYTES) == SHI_WIDE_BYTES)
+            is_invalid("an addition of 16 bytes", "operands");
+        else if ((width & WIDTH_BYTES) != 4 && (width & WIDTH_BYTES) != 8)
             is_invalid("another width", "kind or width");
+    }
+    wide(0);
+    if (shi_wide_is_there())
+        is_valid("a compare and swap of 16 bytes");
+    else
+        is_invalid("a compare and swap of 16 bytes", "none");
+    m.r.bytes -= 8;
+    is_invalid("one without cookie", "operands");
+    wide(0);
+    m.p.wide.cookie = MAX_REPLIES;
+    is_invalid("one with another cookie", "operands");
+    wide(0);
+    m.r.width = SHI_WIDE_BYTES;
+    is_invalid("one that does not fetch", "operands");
+    wide(0);
+    m.r.region = SHI_REGION_DEVICE;
+    static const struct shi_stream_device device;
+    shi_stream_net.own[SHI_REGION_DEVICE].device = &device; /* memory that the host does not access */
+    is_invalid("one of device memory", "none");
+    shi_stream_net.own[SHI_REGION_DEVICE].device = NULL;
+    if (shi_wide_is_there()) {
+        wide(8);
+        is_invalid("one at 8", "misaligned");
+        wide(BYTES);
+        is_invalid("one past the end", "outside");
     }
     amo(SHI_AMO_ADD, 8, 8, 4);
     is_invalid("an addition at 4", "misaligned");
