@@ -66,7 +66,7 @@ clear_free_lock shmem_clear_lock: lock = 0x[0-9a-f]+ is not held by this PE
 clear_lock_of_other shmem_clear_lock: lock = 0x[0-9a-f]+ is not held by this PE
 free_twice shmem_free: ptr = 0x[0-9a-f]+\>
 space_of_one shmem_putmem: dest = 0x[0-9a-f]+: 8 bytes are not all in a space or in added memory that the PE has, too .pe = 0
-space_of_one_amo shmem_long_atomic_fetch_inc: [a-z]+ = 0x[0-9a-f]+: 8 bytes are not all in a space .* pe = 0
+space_of_one_amo shmem_long_atomic_fetch_inc: [a-z]+ = 0x[0-9a-f]+: 8 bytes are not all in a space .*.pe = 0
 space_dead shmemx_space_malloc: space = 0x[0-9a-f]+ is not a space, or has been destroyed
 space_foreign shmemx_space_free: ptr = 0x[0-9a-f]+ was not returned by an allocation from the space, or is free already
 space_no_handle shmemx_space_destroy: space = 0x1267 is not a space, or has been destroyed
