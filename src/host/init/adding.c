@@ -281,7 +281,7 @@ static void take_back(int i)
         shi_heap_down(a->space->blocks);
     free(a->space);
     free_tables(a, kept[i].off);
-    kept[i].off = NULL;
+    kept[i] = (struct kept){.off = NULL};
 }
 
 int shi_adding_remove(const char *routine, struct shmem_team *team, int i)
