@@ -30,7 +30,7 @@ for path in "$top_srcdir"/include/{shmem,pshmem}*.h; do
     h=$(basename "$path")
     case $h in
     shmemg.h | shmemx_ze.h | *_generic*) continue ;; # itself; needs Level Zero's headers; parts of shmem.h
-    shmem_table.h) set -- "$work/use" ;; # no types of the host
+    shmem_table.h | shmemx_uniqueid.h) set -- "$work/use" ;; # no routines of shmem.h
     *) set -- "$work/use" "$work/host" ;;
     esac
     compiles shmemg.h "$h" "$@" && compiles "$h" shmemg.h "$@"
