@@ -17,7 +17,7 @@
 
 enum {
     SHI_NBC_MESSAGES = SHI_ROUNDS,     /* that a step posts: a broadcast sends so many */
-    SHI_NBC_PARTNERS = 8,              /* to which a step of an alltoall sends, and so many from which it receives */
+    SHI_NBC_PARTNERS = 8,              /* to which a step of an exchange sends, and so many from which it receives */
     SHI_NBC_OPEN = 256                 /* calls of one team under way, beyond which a further one waits */
 };
 
@@ -107,6 +107,11 @@ void shi_nbc_leave(void);
  * where it is equal. The memory must stay until the next step. */
 void shi_nbc_send(struct shi_nbc *q, int to, int part, const void *data, size_t bytes);
 void shi_nbc_recv(struct shi_nbc *q, int from, int part, void *data, size_t bytes);
+
+/* Step q->round of an exchange of the blocks c.out of source and c.in of dest with all other members, a few in each step. Blocks without
+ * bytes are not sent: both sides know the length. */
+int shi_nbc_exchange_steps(const struct shi_nbc *q);
+void shi_nbc_exchange(struct shi_nbc *q, char *dest, const char *source);
 
 /* ---- the calls: nbc_move.c and nbc_reduce.c; arguments are those of the blocking routines ------------------------------------ */
 

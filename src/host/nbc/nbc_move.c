@@ -153,14 +153,12 @@ void shi_nbc_collect(const char *routine, struct shmem_team *t, void *dest, cons
 
 /* ---- alltoalls --------------------------------------------------------------------------------------------------------- */
 
-/* Each step exchanges blocks with a few members; so many steps are needed for all others. */
-static int alltoall_steps(const struct shi_nbc *q)
+int shi_nbc_exchange_steps(const struct shi_nbc *q)
 {
     return (q->as.n - 1 + SHI_NBC_PARTNERS - 1) / SHI_NBC_PARTNERS;
 }
 
-/* Blocks without bytes are not sent: both sides know the length. */
-static void exchange(struct shi_nbc *q, char *dest, const char *source)
+void shi_nbc_exchange(struct shi_nbc *q, char *dest, const char *source)
 {
     int n = q->as.n, me = q->as.me;
     for (int i = 0, k = 1 + q->round * SHI_NBC_PARTNERS; i < SHI_NBC_PARTNERS && k < n; i++, k++) {
@@ -177,9 +175,9 @@ static void exchange(struct shi_nbc *q, char *dest, const char *source)
 
 static enum shi_nbc_step alltoall_step(struct shi_nbc *q)
 {
-    if (q->round == alltoall_steps(q))
+    if (q->round == shi_nbc_exchange_steps(q))
         return SHI_NBC_OVER;
-    exchange(q, q->c.dest, q->c.source);
+    shi_nbc_exchange(q, q->c.dest, q->c.source);
     return SHI_NBC_NEXT;
 }
 
@@ -210,8 +208,8 @@ void shi_nbc_alltoall(const char *routine, struct shmem_team *t, void *dest, con
 static enum shi_nbc_step alltoalls_step(struct shi_nbc *q)
 {
     char *in = q->c.room, *out = in + q->c.in.each * (size_t)q->as.n;
-    if (q->round < alltoall_steps(q)) {
-        exchange(q, in, out);
+    if (q->round < shi_nbc_exchange_steps(q)) {
+        shi_nbc_exchange(q, in, out);
         return SHI_NBC_NEXT;
     }
     for (size_t i = 0, n = q->c.n * (size_t)q->as.n; i < n; i++)

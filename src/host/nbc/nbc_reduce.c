@@ -207,27 +207,29 @@ void shi_nbc_scan(const char *routine, struct shmem_team *t, void *dest, const v
 /* ---- reductions whose parts stay with their members ---------------------------------------------------------------------- */
 
 /* room: where the members' parts begin in source, then a place for this PE's part from each member. */
+static size_t bytes_of_places(int n)
+{
+    return shi_round_up(((size_t)n + 1) * sizeof(size_t), 16);
+}
+
+static char *parts_of(const struct shi_nbc_call *c)
+{
+    return c->room + bytes_of_places(c->team->n);
+}
+
 static enum shi_nbc_step scatter_step(struct shi_nbc *q)
 {
-    int n = q->as.n, me = q->as.me, steps = (n - 1 + SHI_NBC_PARTNERS - 1) / SHI_NBC_PARTNERS;
-    size_t bytes = shi_nbc_length(&q->c.out, me), each = shi_round_up(bytes, 16);
-    char *places = q->c.room + q->c.root;
-    if (q->round < steps) {
-        int first = 1 + q->round * SHI_NBC_PARTNERS, end = first + SHI_NBC_PARTNERS < n ? first + SHI_NBC_PARTNERS : n;
-        for (int k = first; k < end && bytes; k++)
-            shi_nbc_recv(q, (me - k + n) % n, 0, places + each * (size_t)((me - k + n) % n), bytes);
-        for (int k = first; k < end; k++) {
-            int to = (me + k) % n;
-            if (shi_nbc_length(&q->c.out, to))
-                shi_nbc_send(q, to, 0, (const char *)q->c.source + shi_nbc_start(&q->c.out, to), shi_nbc_length(&q->c.out, to));
-        }
+    char *parts = parts_of(&q->c);
+    size_t bytes = q->c.in.each;
+    if (q->round < shi_nbc_exchange_steps(q)) {
+        shi_nbc_exchange(q, parts, q->c.source);
         return SHI_NBC_NEXT;
     }
     struct shi_tree tree;
-    shi_tree_begin(&tree, &q->c.op, bytes / q->c.op.elem, n);
-    for (int i = 0; i < n && bytes; i++)
-        shi_tree_add(&tree, places + each * (size_t)i);
-    shi_coll_copy(q->c.dest, places, bytes);
+    shi_tree_begin(&tree, &q->c.op, bytes / q->c.op.elem, q->as.n);
+    for (int i = 0; i < q->as.n && bytes; i++)
+        shi_tree_add(&tree, parts + bytes * (size_t)i);
+    shi_coll_copy(q->c.dest, parts, bytes);
     return SHI_NBC_OVER;
 }
 
@@ -235,11 +237,9 @@ void shi_nbc_reduce_scatter(const char *routine, struct shmem_team *t, void *des
                             const struct shi_reduction *r, shmemx_req_t *req)
 {
     shi_coll_check(routine, t, SHI_READ, "", NULL, 0);
-    size_t own = shi_bytes(counts ? counts[t->me] : n, r->elem), each = shi_round_up(own, 16), head = ((size_t)t->n + 1) * sizeof(size_t);
-    head = shi_round_up(head, 16);
-    struct shi_nbc_call c = {.routine = routine, .team = t, .step = scatter_step, .dest = dest, .source = source, .op = *r, .root = (int)head};
-    char *room = shi_nbc_room(&c, head + shi_bytes(each, (size_t)t->n));
-    size_t *at = (size_t *)room;
+    size_t own = shi_bytes(counts ? counts[t->me] : n, r->elem);
+    struct shi_nbc_call c = {.routine = routine, .team = t, .step = scatter_step, .dest = dest, .source = source, .op = *r, .in.each = own};
+    size_t *at = (size_t *)shi_nbc_room(&c, bytes_of_places(t->n) + shi_bytes(own, (size_t)t->n));
     at[0] = 0;
     for (int i = 0; i < t->n; i++)
         at[i + 1] = at[i] + shi_bytes(counts ? counts[i] : n, r->elem);
@@ -247,6 +247,6 @@ void shi_nbc_reduce_scatter(const char *routine, struct shmem_team *t, void *des
     shi_coll_check(routine, t, SHI_READ, "source", source, at[t->n]);
     shi_coll_check(routine, t, SHI_WRITE, "dest", dest, own);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, at[t->n]);
-    shi_coll_copy(room + head + each * (size_t)t->me, (const char *)source + at[t->me], own);
+    shi_coll_copy(parts_of(&c) + own * (size_t)t->me, (const char *)source + at[t->me], own);
     shi_nbc_begin(&c, req);
 }
