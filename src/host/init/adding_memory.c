@@ -59,15 +59,32 @@ static int no_memory(const char *routine, size_t bytes)
     return -ENOMEM;
 }
 
+/* Pages that the PEs of the node can share, or NULL. */
+static void *shared_pages(size_t bytes, uint64_t *off)
+{
+    if (shi_shm_reserve(&shi_world.shm, bytes, off))
+        return NULL;
+    void *pages = shi_shm_map(&shi_world.shm, NULL, *off, bytes, 0);
+    if (!pages)
+        shi_shm_release(&shi_world.shm, *off, bytes);
+    return pages;
+}
+
+static void give_up(void *pages, size_t bytes, uint64_t off)
+{
+    munmap(pages, bytes);
+    shi_shm_release(&shi_world.shm, off, bytes);
+}
+
 static int bring_host(const char *routine, const struct shi_adding *a, uint64_t *off)
 {
     int err = check_host(routine, a);
     if (err)
         return err;
-    void *pages = shi_shm_reserve(&shi_world.shm, a->bytes, off) ? NULL : shi_shm_map(&shi_world.shm, NULL, *off, a->bytes, 0);
+    void *pages = shared_pages(a->bytes, off);
     err = pages ? move(a->addr, pages, a->bytes) : -ENOMEM;
     if (err && pages)
-        munmap(pages, a->bytes);
+        give_up(pages, a->bytes, *off);
     return err ? no_memory(routine, a->bytes) : 0;
 }
 
@@ -102,18 +119,16 @@ static void release(const struct shi_adding *a, uint64_t off)
 {
     if (a->flags & (SHMEMX_SPACE_NUMA | SHMEMX_SPACE_READ_MOSTLY))
         shi_pages_anywhere(a->addr, a->bytes);
-    munmap(a->addr, a->bytes);
-    shi_shm_release(&shi_world.shm, off, a->bytes);
+    give_up(a->addr, a->bytes, off);
 }
 
 static int allocate(const char *routine, struct shi_adding *a, uint64_t *off)
 {
-    int err = shi_shm_reserve(&shi_world.shm, a->bytes, off);
-    a->addr = err ? NULL : shi_shm_map(&shi_world.shm, NULL, *off, a->bytes, 0);
+    a->addr = shared_pages(a->bytes, off);
     if (!a->addr)
         return no_memory(routine, a->bytes);
     madvise(a->addr, a->bytes, MADV_DODUMP);
-    err = make_kind(routine, a);
+    int err = make_kind(routine, a);
     if (err)
         release(a, *off);
     return err;
