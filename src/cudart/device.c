@@ -119,27 +119,31 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
     return e ? e : CALL(cuDeviceCanAccessPeer, can, d, p);
 }
 
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+/* The context of a device, which its peers name. */
+static cudaError_t primary(int device, CUcontext *c)
 {
     CUdevice d;
+    cudaError_t e = device_of(device, &d);
+    return e ? e : CALL(cuDevicePrimaryCtxRetain, c, d);
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
     CUcontext c;
     RT_BEGIN;
     if (rt_is_cpu())
         return cudaSuccess;
-    cudaError_t e = device_of(peer, &d);
-    e = e ? e : CALL(cuDevicePrimaryCtxRetain, &c, d);
+    cudaError_t e = primary(peer, &c);
     return e ? e : CALL(cuCtxEnablePeerAccess, c, flags);
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peer)
 {
-    CUdevice d;
     CUcontext c;
     RT_BEGIN;
     if (rt_is_cpu())
         return cudaSuccess;
-    cudaError_t e = device_of(peer, &d);
-    e = e ? e : CALL(cuDevicePrimaryCtxRetain, &c, d);
+    cudaError_t e = primary(peer, &c);
     return e ? e : CALL(cuCtxDisablePeerAccess, c);
 }
 
