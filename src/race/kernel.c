@@ -196,7 +196,7 @@ void race_kernel_meet(void *group, uint32_t first, uint32_t end)
         g->met[h] = all ? g->half[h].epoch : g->met[h];
         race_clock_epoch(&g->half[h], g->half[h].epoch);
         race_clock_tick(&g->half[h]);
-        g->half[h].item = 0; /* nobody's yet */
+        g->half[h].item = 0; /* of no work-item yet */
     }
     free(known);
 }
@@ -298,13 +298,9 @@ static void synchronise(struct race_group_of_items *g, const struct zc_race_acce
     if (a->what != ZC_RACE_ATOMIC_LOAD && (releases(a->order) || it->release)) {
         struct race_thread *u = race_kernel_item(g, a->item), by_fence = *u;
         by_fence.clock = it->release;
-        if (releases(a->order)) {
-            give_word(u, a->addr);
-            race_kernel_done(g, a->item, u);
-        } else {
-            give_word(&by_fence, a->addr);
-            race_kernel_done(g, a->item, &by_fence);
-        }
+        struct race_thread *gives = releases(a->order) ? u : &by_fence;
+        give_word(gives, a->addr);
+        race_kernel_done(g, a->item, gives);
     }
     if (a->what != ZC_RACE_ATOMIC_STORE) {
         it->looked = a->addr;

@@ -3,7 +3,7 @@
  *
  * Actors. A group is two actors while it runs: its first work-item, which makes the calls for the others, and all others together, which a cell
  * tells apart by their numbers. A meeting of the group (a barrier) orders both; a work-item that has synchronised by itself has a clock of its
- * own until then. What another work-item of the same actor has done since the last meeting is considered known to all who learn of the actor.
+ * own until then. Who is ordered after one work-item of an actor counts as ordered after what the others have done since the last meeting.
  *
  * Atomics and fences of the kernel's language order as in C11: a release store or update gives the clock of the work-item to the word, a
  * relaxed one that of its last release fence; an acquire load takes it, a relaxed one takes it at the next acquire fence. It is taken with the

@@ -54,7 +54,7 @@ void race_nb_ends(struct race_thread *u, const shmemx_req_t *req)
 }
 
 /* A barrier completes what was issued before: the quiet is part of what the others learn. */
-#define NB(ROOT, COMPLETES, CALL)                                                                                    \
+#define NB(COMPLETES, CALL)                                                                                          \
     RACE_OP(SHMEM_CTX_DEFAULT, 0);                                                                                   \
     struct race_group *g = op.u ? race_group_of_team(team) : NULL;                                                   \
     if ((COMPLETES) && op.u)                                                                                         \
@@ -63,7 +63,7 @@ void race_nb_ends(struct race_thread *u, const shmemx_req_t *req)
         race_group_give_nb(op.u, g);                                                                                 \
     int error = CALL;                                                                                                \
     if (g)                                                                                                           \
-        remember(req, g, ROOT);                                                                                      \
+        remember(req, g, PE_root);                                                                                   \
     return error;
 #define BLOCKING(CALL)                                                                                               \
     RACE_OP(SHMEM_CTX_DEFAULT, 0);                                                                                   \
@@ -75,76 +75,47 @@ void race_nb_ends(struct race_thread *u, const shmemx_req_t *req)
         race_group_take(op.u, g, -1);                                                                                \
     return error;
 
-/* Arguments behind the team, and the root. */
+static const int PE_root = -1; /* of calls without a root; a parameter has the same name where there is one */
+
+/* Arguments behind the team. */
 #define ARGS_broadcast dest, source, nelems, PE_root
-#define ROOT_broadcast PE_root
 #define ARGS_collect dest, source, nelems
-#define ROOT_collect -1
 #define ARGS_fcollect ARGS_collect
-#define ROOT_fcollect -1
 #define ARGS_alltoall ARGS_collect
-#define ROOT_alltoall -1
 #define ARGS_alltoalls dest, source, dst, sst, nelems
-#define ROOT_alltoalls -1
 #define ARGS_alltoallv dest, dst_offsets, dst_counts, source, src_offsets, src_counts
-#define ROOT_alltoallv -1
 #define ARGS_sum_inscan ARGS_collect
-#define ROOT_sum_inscan -1
 #define ARGS_sum_exscan ARGS_collect
-#define ROOT_sum_exscan -1
 #define REDUCE_ARGS dest, source, nreduce
 #define ARGS_sum_reduce REDUCE_ARGS
-#define ROOT_sum_reduce -1
 #define ARGS_prod_reduce REDUCE_ARGS
-#define ROOT_prod_reduce -1
 #define ARGS_max_reduce REDUCE_ARGS
-#define ROOT_max_reduce -1
 #define ARGS_min_reduce REDUCE_ARGS
-#define ROOT_min_reduce -1
 #define ARGS_and_reduce REDUCE_ARGS
-#define ROOT_and_reduce -1
 #define ARGS_or_reduce REDUCE_ARGS
-#define ROOT_or_reduce -1
 #define ARGS_xor_reduce REDUCE_ARGS
-#define ROOT_xor_reduce -1
 #define ARGS_minloc_reduce REDUCE_ARGS
-#define ROOT_minloc_reduce -1
 #define ARGS_maxloc_reduce REDUCE_ARGS
-#define ROOT_maxloc_reduce -1
 #define ARGS_sum_reducescatter REDUCE_ARGS
-#define ROOT_sum_reducescatter -1
 #define ARGS_prod_reducescatter REDUCE_ARGS
-#define ROOT_prod_reducescatter -1
 #define ARGS_max_reducescatter REDUCE_ARGS
-#define ROOT_max_reducescatter -1
 #define ARGS_min_reducescatter REDUCE_ARGS
-#define ROOT_min_reducescatter -1
 #define ARGS_and_reducescatter REDUCE_ARGS
-#define ROOT_and_reducescatter -1
 #define ARGS_or_reducescatter REDUCE_ARGS
-#define ROOT_or_reducescatter -1
 #define ARGS_xor_reducescatter REDUCE_ARGS
-#define ROOT_xor_reducescatter -1
 #define COUNTS_ARGS dest, source, counts
 #define ARGS_sum_reducescatterv COUNTS_ARGS
-#define ROOT_sum_reducescatterv -1
 #define ARGS_prod_reducescatterv COUNTS_ARGS
-#define ROOT_prod_reducescatterv -1
 #define ARGS_max_reducescatterv COUNTS_ARGS
-#define ROOT_max_reducescatterv -1
 #define ARGS_min_reducescatterv COUNTS_ARGS
-#define ROOT_min_reducescatterv -1
 #define ARGS_and_reducescatterv COUNTS_ARGS
-#define ROOT_and_reducescatterv -1
 #define ARGS_or_reducescatterv COUNTS_ARGS
-#define ROOT_or_reducescatterv -1
 #define ARGS_xor_reducescatterv COUNTS_ARGS
-#define ROOT_xor_reducescatterv -1
 
 #define WRAP_NB(R, NAME, N, T, PARAMS)                                                                               \
     RACE_WRAP(R, shmemx_##N##NAME##_nb, (SHMEM_UNWRAP PARAMS, shmemx_req_t * req))                                   \
     {                                                                                                                \
-        NB(ROOT##NAME, 0, pshmemx_##N##NAME##_nb(team, ARGS##NAME, req))                                             \
+        NB(0, pshmemx_##N##NAME##_nb(team, ARGS##NAME, req))                                                         \
     }
 #define WRAP_NEW(R, NAME, N, T, PARAMS)                                                                              \
     RACE_WRAP(R, shmemx_##N##NAME, PARAMS)                                                                           \
@@ -156,18 +127,18 @@ SHMEMX_FOR_EACH_NEW_COLL(WRAP_NEW)
 
 RACE_WRAP(int, shmemx_sync_nb, (shmem_team_t team, shmemx_req_t *req))
 {
-    NB(-1, 0, pshmemx_sync_nb(team, req))
+    NB(0, pshmemx_sync_nb(team, req))
 }
 
 RACE_WRAP(int, shmemx_barrier_nb, (shmem_team_t team, shmemx_req_t *req))
 {
-    NB(-1, 1, pshmemx_barrier_nb(team, req))
+    NB(1, pshmemx_barrier_nb(team, req))
 }
 
 #define MEM(NAME, PARAMS)                                                                                            \
     RACE_WRAP(int, shmemx_##NAME##mem_nb, (SHMEM_UNWRAP PARAMS, shmemx_req_t *req))                                  \
     {                                                                                                                \
-        NB(ROOT_##NAME, 0, pshmemx_##NAME##mem_nb(team, ARGS_##NAME, req))                                           \
+        NB(0, pshmemx_##NAME##mem_nb(team, ARGS_##NAME, req))                                                        \
     }
 MEM(broadcast, (shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root))
 MEM(collect, (shmem_team_t team, void *dest, const void *source, size_t nelems))
