@@ -291,28 +291,21 @@ int comex_accv(int op, void *scale, comex_giov_t *v, int n, int proc, comex_grou
     return end(&w);
 }
 
-static int issued(int proc, comex_group_t group, comex_request_t *handle)
-{
-    if (handle)
-        *handle = comex_world_rank(proc, group) + 1;
-    return COMEX_SUCCESS;
-}
-
 int comex_nbacc(int op, void *scale, void *src, void *dst, int bytes, int proc, comex_group_t group, comex_request_t *handle)
 {
     comex_acc(op, scale, src, dst, bytes, proc, group);
-    return issued(proc, group, handle);
+    return comex_issued(comex_world_rank(proc, group), handle);
 }
 
 int comex_nbaccs(int op, void *scale, void *src, int *src_stride, void *dst, int *dst_stride, int *count, int levels, int proc, comex_group_t group,
                  comex_request_t *handle)
 {
     comex_accs(op, scale, src, src_stride, dst, dst_stride, count, levels, proc, group);
-    return issued(proc, group, handle);
+    return comex_issued(comex_world_rank(proc, group), handle);
 }
 
 int comex_nbaccv(int op, void *scale, comex_giov_t *v, int n, int proc, comex_group_t group, comex_request_t *handle)
 {
     comex_accv(op, scale, v, n, proc, group);
-    return issued(proc, group, handle);
+    return comex_issued(comex_world_rank(proc, group), handle);
 }

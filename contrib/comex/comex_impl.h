@@ -41,6 +41,9 @@ _Noreturn void comex_die(const char *where, const char *format, ...) __attribute
 void comex_enter(void);
 void comex_leave(void);
 
+/* *handle, unless it is NULL, becomes that of all operations on proc, of the world, so far. COMEX_SUCCESS. */
+int comex_issued(int proc, comex_request_t *handle);
+
 /* The process of the world that is `proc` of the group. */
 int comex_world_rank(int proc, comex_group_t group);
 

@@ -57,13 +57,10 @@ static int begin_get(int proc, comex_group_t group)
     return proc;
 }
 
-/* The handle is the process, from 1: all operations on it that were issued before. */
 static int issued(int proc, comex_request_t *handle)
 {
     comex_leave();
-    if (handle)
-        *handle = proc + 1;
-    return COMEX_SUCCESS;
+    return comex_issued(proc, handle);
 }
 
 static int got(int proc)

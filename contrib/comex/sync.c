@@ -70,6 +70,13 @@ int comex_wait_proc(int proc, comex_group_t group)
 }
 
 /* A handle is a process, from 1: all operations on it that were issued before. */
+int comex_issued(int proc, comex_request_t *handle)
+{
+    if (handle)
+        *handle = proc + 1;
+    return COMEX_SUCCESS;
+}
+
 int comex_wait(comex_request_t *handle)
 {
     return handle && *handle > 0 ? settle(*handle - 1) : COMEX_SUCCESS;
