@@ -21,7 +21,7 @@ extern "C" {
  * A counted signal completes after n arrivals, from any PEs: each adds 1, by put with signal, shmem_signal_add or a kernel's.
  * shmemx_signal_wait_count waits until the signal is at least n, then takes n off, so that later arrivals, which may be there already,
  * count for the next wait; the result is what it was before. shmemx_signal_test_count does the same without waiting: 1 if there were n
- * arrivals, else 0. One thread at a time waits for, or tests, a counted signal, and nobody sets it meanwhile.
+ * arrivals, else 0. Only one thread at a time may wait for or test a counted signal, and no PE may set it during that time.
  */
 #define SHMEMX_SIGNAL_WAITS_(U, S, VALUE)                                                                            \
     U(void, shmemx_signal_wait_until_all##S,                                                                         \

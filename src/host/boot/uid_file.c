@@ -84,7 +84,8 @@ static int lock_current(const char *path)
     }
 }
 
-/* A file of its own beside it, with mode 0600 and locked, becomes the file: nobody reads half an id, and nobody has opened it before. */
+/* Write the id to a new file with mode 0600, lock it, and rename it to f->path: readers find a whole id, and no process has the file open from
+ * a time at which its mode was another. */
 static int replace(struct shi_uid_file *f, const struct shi_uid *id)
 {
     char path[PATH_MAX];

@@ -143,9 +143,8 @@ static void give_back(int index)
 }
 
 /* Agree on slots that are free on every member, and take them; *all has a clock above every member's, and a generation. 0
- * or -errno, the same on all. Only where some member may have several
- * threads can a slot be gone between offer and claim: then all try again. They also do when no slot is free, as members of this node may
- * have destroyed a team after this PE made its offer. */
+ * or -errno, the same on all. Only where a member may have several threads can a slot be gone between offer and claim: then all try again.
+ * They also do when no slot is free, as members of this node may have destroyed a team after this PE made its offer. */
 static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, struct offer *all)
 {
     for (int full = 0;;) {

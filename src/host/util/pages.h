@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Pages of the file behind this shared mapping come from the node, or in turn from all nodes that this process may use, whoever touches
- * them first; those that are there already stay. anywhere: the system's choice again. 0, or -errno after one line. */
+/* New pages of the file behind this shared mapping are allocated on the node, or in turn on all nodes that this process may use, whichever
+ * process writes them first; pages that exist stay. anywhere: where the system chooses, as before. 0, or -errno after one line. */
 int shi_pages_of_node(const char *routine, void *addr, size_t bytes, int node);
 int shi_pages_in_turn(const char *routine, void *addr, size_t bytes);
 void shi_pages_anywhere(void *addr, size_t bytes);
