@@ -10,6 +10,7 @@ from ._memory import memory, need_up
 _calloc = _lib.routine("shmem_calloc", _lib.PTR, _lib.SIZE, _lib.SIZE)
 _align = _lib.routine("shmem_align", _lib.PTR, _lib.SIZE, _lib.SIZE)
 _free = _lib.routine("shmem_free", None, _lib.PTR)
+_barrier_all = _lib.routine("shmem_barrier_all", None)
 _ptr = _lib.routine("shmem_ptr", _lib.PTR, _lib.PTR, _lib.INT)
 
 
@@ -42,18 +43,17 @@ def zeros(shape, dtype=float):
 
 
 def full(shape, value, dtype=None):
-    """A symmetric array whose elements are `value`."""
+    """A symmetric array whose elements are `value`, on all PEs when the call returns."""
     a = empty(shape, np.asarray(value).dtype if dtype is None else dtype)
     a[...] = value
+    _barrier_all()
     return a
 
 
 def array(values, dtype=None):
-    """A symmetric array with a copy of the values; on all PEs with the same shape and type."""
+    """A symmetric array with a copy of the values; on all PEs with the same shape and type. All PEs have their values when the call returns."""
     values = np.asarray(values, dtype)
-    a = empty(values.shape, values.dtype)
-    a[...] = values
-    return a
+    return full(values.shape, values)
 
 
 def free(*arrays):

@@ -20,6 +20,7 @@ _getmem = _lib.routine("shmem_getmem", None, PTR, PTR, SIZE, INT)
 _putmem = _lib.routine("shmem_putmem", None, PTR, PTR, SIZE, INT)
 _me = _lib.routine("shmem_my_pe", INT)
 _ptr = _lib.routine("shmem_ptr", PTR, PTR, INT)
+_barrier_all = _lib.routine("shmem_barrier_all", None)
 _describe = _lib.routine("shmemx_device_describe", INT, INT, PTR, SIZE)
 _launch = _lib.routine("shmemx_launch", INT, TEXT, PTR, PTR, PTR, PTR, INT)
 _sync = _lib.routine("shmemx_device_sync", INT)
@@ -135,10 +136,11 @@ def zeros(shape, dtype=float):
 
 
 def array(values, dtype=None):
-    """An array of the device with a copy of the values."""
+    """An array of the device with a copy of the values. All PEs have theirs when the call returns."""
     values = np.asarray(values, dtype)
     a = empty(values.shape, values.dtype)
     a.fill(values)
+    _barrier_all()
     return a
 
 

@@ -5,6 +5,7 @@ import signal
 import time
 import unittest
 import weakref
+from unittest import mock
 
 import numpy as np
 
@@ -44,6 +45,27 @@ class Arrays(Case):
             self.same(a, [7, 7, 7])
             self.same(b, [[1.5, 2], [3, 4]])
             self.assertEqual(a.dtype, np.dtype(int))
+
+    # Catches: an array that a PE fills after another PE has put into it.
+    def test_filled_everywhere(self):
+        def late(empty):
+            def call(*args):
+                a = empty(*args)
+                if self.me == 0:
+                    time.sleep(0.2)
+                return a
+            return call
+
+        for where, make in (fulmar._heap, lambda: fulmar.array([1, 2, 3])), (fulmar._heap, lambda: fulmar.full(3, 1)), \
+                           (device, lambda: device.array([1, 2, 3])):
+            with mock.patch.object(where, "empty", late(where.empty)):
+                a = make()
+            if self.me == self.n - 1:
+                fulmar.put(a[1:2], [9], 0)
+            fulmar.barrier_all()
+            if self.me == 0:
+                self.assertEqual((a if where is fulmar._heap else a.numpy())[1], 9)
+            fulmar.free(a)
 
     # Catches: free that does not return memory.
     def test_free(self):
