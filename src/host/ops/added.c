@@ -107,6 +107,12 @@ void *shi_added_reach_slow(int pe, int kinds, const void *addr, size_t bytes)
     return (char *)one[i].at[pe] + off;
 }
 
+void *shi_fast_added(const struct shi_peer *p, const void *addr, size_t bytes)
+{
+    /* The table is empty, and the length 0, where the slow path is to find it, so also with device memory that the host cannot access. */
+    return p->heap_bytes ? shi_added_reach(p->pe, SHI_ADDED_HOST | SHI_ADDED_DEVICE, addr, bytes) : NULL;
+}
+
 static int is_in(uintptr_t a, uintptr_t lo, size_t bytes)
 {
     return a - lo < bytes;

@@ -45,13 +45,17 @@ SHI_INLINE void *shi_at(const char *routine, const struct shmem_ctx *ctx, const 
     return shi_likely(at != NULL) ? at : shi_resolve_slow(routine, ctx, SHI_WRITE, arg, addr, bytes, pe);
 }
 
-/* The peer's address of [addr, + bytes) of symmetric device memory, or NULL. */
-static inline void *shi_reach_device(const struct shi_peer *p, const void *addr, size_t bytes)
+/* The peer's address of [addr, + bytes) of the device heap, or NULL; of all symmetric device memory. */
+static inline void *shi_reach_device_heap(const struct shi_peer *p, const void *addr, size_t bytes)
 {
     uintptr_t a = (uintptr_t)addr, off = a - shi_world.dev_lo;
-    if (off < p->dev_bytes && bytes <= p->dev_bytes - off)
-        return (void *)(a + p->dev_delta);
-    return shi_added_reach(p->pe, SHI_ADDED_DEVICE, addr, bytes);
+    return off < p->dev_bytes && bytes <= p->dev_bytes - off ? (void *)(a + p->dev_delta) : NULL;
+}
+
+static inline void *shi_reach_device(const struct shi_peer *p, const void *addr, size_t bytes)
+{
+    void *at = shi_reach_device_heap(p, addr, bytes);
+    return at ? at : shi_added_reach(p->pe, SHI_ADDED_DEVICE, addr, bytes);
 }
 
 /* The peer's address of [addr, + bytes), or NULL when it is not symmetric or the host cannot access it; never dies. */
@@ -62,8 +66,10 @@ static inline void *shi_reach(const struct shi_peer *p, const void *addr, size_t
         return (void *)(a + p->heap_delta);
     if (data < p->data_bytes && bytes <= p->data_bytes - data)
         return (void *)(a + p->data_delta);
-    void *device = shi_world.dev_private ? NULL : shi_reach_device(p, addr, bytes);
-    return device ? device : shi_added_reach(p->pe, SHI_ADDED_HOST, addr, bytes);
+    if (shi_world.dev_private)
+        return shi_added_reach(p->pe, SHI_ADDED_HOST, addr, bytes);
+    void *device = shi_reach_device_heap(p, addr, bytes);
+    return device ? device : shi_added_reach(p->pe, SHI_ADDED_HOST | SHI_ADDED_DEVICE, addr, bytes);
 }
 
 /* The same for loads only: constant static data too; constants without addresses even of a remote PE. */
