@@ -7,6 +7,7 @@
 #include "../tap_pes.h"
 
 #include <dirent.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <shmemx.h>
 #include <sys/mman.h>
@@ -365,6 +366,35 @@ static void test_uses(void)
     shmem_barrier_all();
 }
 
+/* ---- many, one after the other ---------------------------------------------------------------------------------- */
+
+enum { MANY = 1000, WARM = 400, KEPT_BYTES = 16 << 10 }; /* before WARM the library keeps records of teams that have ended */
+
+/* Bytes that this thread's malloc has given out; 0 where the C library does not say. */
+static size_t allocated(void)
+{
+#ifdef __GLIBC__
+    return mallinfo2().uordblks;
+#else
+    return 0;
+#endif
+}
+
+/* Catches: what the end of a space leaves, such as its entry among the network's registrations. */
+static void test_many(void)
+{
+    const shmemx_space_config_t c = {.memory = SHMEMX_MEMORY_HOST, .size = 4096};
+    size_t before = 0;
+    for (int i = 0; i < MANY; i++) {
+        shmemx_space_t s;
+        before = i == WARM ? allocated() : before;
+        if (!CHECKF(shmemx_space_create(SHMEM_TEAM_WORLD, &c, &s) == 0, "space %d", i) || shmemx_space_destroy(s))
+            return;
+    }
+    size_t after = allocated();
+    CHECKF(after < before + KEPT_BYTES, "%zu bytes are allocated after %d spaces, %zu after %d", after, MANY, before, WARM);
+}
+
 /* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 2 };
@@ -424,6 +454,8 @@ int main(void)
             RUN(test_refused, "refusals, all places");
             RUN(test_full, "a space's end, queries");
             RUN(test_uses, "locks, waits, collectives of a team");
+            if (n_pes < 4 && !PRIVATE_MEMORY) /* nothing of it depends on either, and each space is a dozen exchanges */
+                RUN(test_many, "1,000 spaces leave nothing");
             RUN(test_threads, "two threads");
         }
         shmemx_space_t left = space_of(SHMEMX_SPACE_READ_MOSTLY, 0, 1 << 16);

@@ -1,9 +1,8 @@
 /*
  * stream_memory.c - the memory that transfers name: this PE's regions, those of peers, memory that is exposed for messages.
  *
- *   word              written by                           read by             order
- *   exposed           threads in collective calls          shi_stream_expose   R1 -> A1 an entry is whole. Entries are not freed
- *   an entry's bytes  the same; 0 once it is withdrawn     the same            relaxed: memory in a transfer is not withdrawn
+ *   word      written by                     read by                               order
+ *   exposed   threads in collective calls    shi_stream_expose, _registered        under `lock`, spin.h
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,10 +14,12 @@
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/memory.h"
+#include "host/util/spin.h"
 #include "host/util/table.h"
 
 #define NET (shi_stream_net.ops)
 
+static uint8_t lock;
 static struct exposed { /* this PE's regions, the heap several times; the latest first */
     struct exposed *next;
     enum shi_region region;
@@ -66,10 +67,30 @@ static int expose_region(enum shi_region region, size_t bytes, struct shi_net_me
         free(e);
         return err;
     }
-    *e = (struct exposed){__atomic_load_n(&exposed, __ATOMIC_RELAXED), region, shi_stream_net.own[region].base, bytes, *out};
-    while (!__atomic_compare_exchange_n(&exposed, &e->next, e, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) /* R1 */
-        ;
+    *e = (struct exposed){.region = region, .base = shi_stream_net.own[region].base, .bytes = bytes, .memory = *out};
+    shi_spin_lock(&lock);
+    e->next = exposed;
+    exposed = e;
+    shi_spin_unlock(&lock);
     return 0;
+}
+
+/* Take the entries of a region out of the list. */
+static struct exposed *take_exposed(enum shi_region region)
+{
+    struct exposed *taken = NULL;
+    shi_spin_lock(&lock);
+    for (struct exposed **at = &exposed, *e; (e = *at);) {
+        if (e->region != region) {
+            at = &e->next;
+            continue;
+        }
+        *at = e->next;
+        e->next = taken;
+        taken = e;
+    }
+    shi_spin_unlock(&lock);
+    return taken;
 }
 
 static struct shi_net_memory *memory_of(int pe, enum shi_region region)
@@ -79,11 +100,10 @@ static struct shi_net_memory *memory_of(int pe, enum shi_region region)
 
 void shi_stream_forget(enum shi_region region)
 {
-    for (struct exposed *e = exposed; e; e = e->next) {
-        if (e->region != region || !e->bytes)
-            continue;
-        __atomic_store_n(&e->bytes, 0, __ATOMIC_RELAXED);
+    for (struct exposed *e = take_exposed(region), *next; e; e = next) {
+        next = e->next;
         NET->withdraw(&e->memory);
+        free(e);
     }
     if (region >= SHI_REGION_ADDED)
         shi_stream_net.own[region] = (struct shi_stream_region){.bytes = 0};
@@ -106,16 +126,21 @@ void shi_stream_memory_leave(void)
         exposed = e->next;
 }
 
-/* The registration of a region that contains [addr, + bytes), or NULL. */
-static const struct exposed *find_exposed(const char *addr, size_t bytes)
+/* 1: a registration contains [addr, + bytes), and *out describes it. Memory in a transfer is not withdrawn. */
+static int find_exposed(const char *addr, size_t bytes, struct shi_am_src *out)
 {
-    const struct exposed *e = __atomic_load_n(&exposed, __ATOMIC_ACQUIRE); /* A1 */
+    shi_spin_lock(&lock);
+    const struct exposed *e = exposed;
+    size_t off = 0;
     for (; e; e = e->next) {
-        size_t off = (uintptr_t)addr - (uintptr_t)e->base, length = __atomic_load_n(&e->bytes, __ATOMIC_RELAXED);
-        if (off < length && bytes <= length - off)
-            return e;
+        off = (uintptr_t)addr - (uintptr_t)e->base;
+        if (off < e->bytes && bytes <= e->bytes - off)
+            break;
     }
-    return NULL;
+    if (e)
+        *out = (struct shi_am_src){.addr = e->memory.base + off, .key = e->memory.key, .bytes = bytes};
+    shi_spin_unlock(&lock);
+    return e != NULL;
 }
 
 int shi_stream_grow(enum shi_region region, size_t had, size_t bytes, struct shi_net_memory *out)
@@ -168,13 +193,9 @@ int shi_stream_sends(const void *local, size_t bytes)
 
 int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)
 {
-    const struct exposed *e = find_exposed(addr, bytes);
     struct shi_net_memory m;
-    if (e) { /* symmetric memory: peers have the key already */
-        uint64_t at = e->memory.base + (uint64_t)((const char *)addr - e->base);
-        *out = (struct shi_am_src){.addr = at, .key = e->memory.key, .bytes = bytes};
+    if (find_exposed(addr, bytes, out)) /* symmetric memory: peers have the key already */
         return 0;
-    }
     int err = NET->expose(addr, bytes, SHI_NET_READ, &m);
     if (!err)
         *out = (struct shi_am_src){.addr = m.base, .key = m.key, .bytes = bytes, .handle = m.handle};
@@ -183,7 +204,7 @@ int shi_stream_expose(const void *addr, size_t bytes, struct shi_am_src *out)
 
 int shi_stream_registered(const void *addr, size_t bytes, struct shi_am_src *out)
 {
-    return find_exposed(addr, bytes) && shi_stream_expose(addr, bytes, out) == 0;
+    return find_exposed(addr, bytes, out);
 }
 
 void shi_stream_withdraw(const struct shi_am_src *src)
