@@ -171,9 +171,11 @@ static int tight;
 static void *update_tightly(void *arg)
 {
     shmemx_uint128_t seen = {{0, 0}}, before;
-    for (int i = 0; i < tight; i++) {
+    for (int i = 0; i < tight; i++)
         shmemx_float_atomic_add(&tight_f, 1, 0);
+    for (int i = 0; i < tight; i++)
         shmemx_double_atomic_add(&tight_d, 1, 0);
+    for (int i = 0; i < tight; i++) {
         while (1) {
             before = shmemx_uint128_atomic_compare_swap(&tight_pair, seen, (shmemx_uint128_t){{seen.word[0] + 1, seen.word[1] + 2}}, 0);
             if (before.word[0] == seen.word[0] && before.word[1] == seen.word[1])

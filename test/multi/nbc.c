@@ -45,6 +45,8 @@ static void draw_call(struct call *c)
         c->n = LONGEST;
     c->root = (int)draw((size_t)size_of(c));
     size_t most = BUFFER / 8 / (3 * (size_t)size_of(c) + 3);
+    if (c->kind == BROADCAST && draw(3) == 0)
+        c->n = LONGEST - draw(100), most = LONGEST;
     c->n = c->n < most ? c->n : most;
 }
 
