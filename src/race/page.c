@@ -229,6 +229,13 @@ int race_page_here(uintptr_t addr, int make, struct race_page *p)
     return 1;
 }
 
+int race_page_symmetric(uintptr_t addr)
+{
+    uint64_t offset;
+    uintptr_t entry = race_node_find(addr, &offset) >= 0 ? 0 : entry_of(addr, 0);
+    return entry == 0 || (entry > NO_CELLS && !(entry & PRIVATE));
+}
+
 /* ---- holding ---------------------------------------------------------------------------------------------------------- */
 
 static void nap(int *tries)

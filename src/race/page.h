@@ -68,6 +68,8 @@ void race_page_crowd(void);
 int race_page_here(uintptr_t addr, int make, struct race_page *p);
 void race_page_at(int pe, int segment, uint64_t offset, struct race_page *p);
 void race_page_find(uintptr_t addr, struct race_where *w);
+/* Is the address this PE's or a peer's symmetric memory? */
+int race_page_symmetric(uintptr_t addr);
 
 enum race_hold { RACE_NOT_HELD /* by a handler of a signal, of a thread that holds one */, RACE_OWN, RACE_LOCKED };
 enum race_hold race_page_hold(struct race_thread *u, const struct race_page *p);

@@ -120,7 +120,12 @@ static void describe(uint64_t bits, uint64_t when, struct side *s)
         describe_kernel(s, module, offset);
         return;
     }
-    snprintf(s->name, sizeof s->name, "%s", s->routine ? s->routine : s->kind == RACE_LOAD ? "load" : "store");
+    snprintf(s->name, sizeof s->name, "%s",
+             s->routine                 ? s->routine
+             : s->kind == RACE_LOAD     ? "load"
+             : s->kind == RACE_STORE    ? "store"
+             : s->kind == RACE_AMO_READ ? "atomic load"
+                                        : "atomic of the language");
     race_source_of(module, offset, s->function, s->source, LINE);
 }
 

@@ -119,12 +119,30 @@ static int free_cell(const uint64_t *cell, int from)
     return -1;
 }
 
+/* Which cell is forgotten for this access where none is free: what is ordered before it, since most of that is ordered before later accesses of
+ * others, too: of other actors, of which it has learned by then; then its own, the earliest one. Then one of its kind. */
+static int least(const struct check *c, const uint64_t *cell, unsigned ordered)
+{
+    unsigned me = c->a->u->actor, kind = RACE_KIND_OF(c->a->bits);
+    int slot = 0;
+    uint64_t best = 0;
+    for (int i = 0; i < RACE_CELLS; i++) {
+        unsigned actor = race_moment_actor(cell[i]);
+        uint64_t worth = ordered >> i & 1 ? actor == me ? (uint64_t)1 + race_moment_epoch(cell[i]) : 0
+                                          : ((uint64_t)1 << 40) + (actor != me) + (RACE_CELL_KIND_OF(cell[i]) != kind);
+        if (i == 0 || worth < best)
+            slot = i, best = worth;
+    }
+    return slot;
+}
+
 /* The cells after this access of the bytes of the mask; `old` is one that races with it, of its words, the epochs second, if there is one. */
 static enum race_missing settle(const struct check *c, uint64_t mask, uint64_t *cell, uint64_t *old)
 {
     const struct race_access *a = c->a;
     uint64_t x = c->cell | mask << RACE_CELL_MASK_AT, bits = a->bits | mask << RACE_MASK_AT;
     enum race_missing what = RACE_NOTHING;
+    unsigned ordered = 0;
     for (int i = 0; i < RACE_CELLS; i++) {
         uint64_t o, when;
         if (!cell[i])
@@ -134,6 +152,7 @@ static enum race_missing settle(const struct check *c, uint64_t mask, uint64_t *
             continue;
         }
         enum race_missing m = missing(a, o, when, c->owner);
+        ordered |= (unsigned)!m << i;
         if (m && conflict(o, bits))
             what = m, old[0] = o, old[1] = when;
         if (!c->cell)
@@ -149,11 +168,8 @@ static enum race_missing settle(const struct check *c, uint64_t mask, uint64_t *
     int first = first_choice(kind), slot = free_cell(cell, first == 1 ? 0 : first);
     if (!cell[first])
         slot = first;
-    for (int i = 0; i < RACE_CELLS && slot < 0; i++) /* no room: an earlier one of this actor, or any */
-        if (race_moment_actor(cell[i]) == a->u->actor && RACE_CELL_KIND_OF(cell[i]) == kind)
-            slot = i;
     if (slot < 0)
-        slot = (int)(a->when % RACE_CELLS);
+        slot = least(c, cell, ordered);
     if (first < 2 && slot != first)
         cell[slot] = cell[first], slot = first;
     cell[slot] = x;

@@ -222,14 +222,44 @@ RACE_API void *__tsan_memset(void *to, int byte, size_t bytes)
 
 /* ---- atomics of the language ----------------------------------------------------------------------------------------- */
 
-/* Each is as strong as seq_cst, and orders by its object. */
+/* In symmetric memory, where other PEs may see it by shmem_ptr, it is an atomic of a type of its own; elsewhere a load or store. */
+static void atomic(int writes, const volatile void *object, size_t bytes, const void *pc)
+{
+    enum { OF_THE_LANGUAGE = 1 }; /* no value of race_op_atomic */
+    struct race_thread *u = race_self();
+    uintptr_t at = (uintptr_t)object;
+    if (!u)
+        return;
+    if (!race_page_symmetric(at)) {
+        race_shadow_first(u, writes ? RACE_STORE : RACE_LOAD, at, bytes, pc);
+        return;
+    }
+    const struct race_access a = {.u = u,
+                                  .bits = (uint64_t)(writes ? RACE_AMO_FETCH : RACE_AMO_READ) << RACE_KIND_AT |
+                                          (uint64_t)u->actor << RACE_ACTOR_AT | (uint64_t)OF_THE_LANGUAGE << RACE_ATOMIC_AT,
+                                  .when = u->epoch,
+                                  .pc = pc};
+    race_shadow_here(&a, at, bytes);
+}
+
+/* Each is as strong as seq_cst, and orders by its object: PEs by the word of symmetric memory, threads by the address. */
 static void order(const volatile void *object, int gives, int takes)
 {
     struct race_thread *u = race_self();
-    struct race_clock *c = u ? race_sync_local((const void *)object) : NULL;
-    if (c && takes)
+    if (!u)
+        return;
+    struct race_where w = {.segment = -1};
+    if (race_page_symmetric((uintptr_t)object))
+        race_page_find((uintptr_t)object, &w);
+    struct race_clock *c = race_sync_local((const void *)object);
+    uint64_t key = race_sync_word(w.pe, w.segment, w.offset);
+    if (takes && w.segment >= 0)
+        race_sync_take(u, key);
+    if (takes)
         race_sync_take_from(u, c);
-    if (c && gives)
+    if (gives && w.segment >= 0)
+        race_sync_give(u, key, NULL);
+    if (gives)
         race_sync_give_to(u, c);
 }
 
@@ -238,7 +268,7 @@ static void order(const volatile void *object, int gives, int takes)
     RACE_API T __tsan_atomic##BITS##_##NAME(volatile T *at, T value, int how)                                        \
     {                                                                                                                \
         (void)how;                                                                                                   \
-        race_tsan_range(RACE_STORE, (const void *)at, sizeof *at, RACE_CALLER);                                      \
+        atomic(1, at, sizeof *at, RACE_CALLER);                                                                      \
         order(at, 1, 0);                                                                                             \
         T old = __atomic_##NAME(at, value, __ATOMIC_SEQ_CST);                                                        \
         order(at, 0, 1);                                                                                             \
@@ -249,7 +279,7 @@ static void order(const volatile void *object, int gives, int takes)
     RACE_API int __tsan_atomic##BITS##_compare_exchange_##NAME(volatile T *at, T *expected, T value, int how, int fails)  \
     {                                                                                                                     \
         (void)how, (void)fails;                                                                                           \
-        race_tsan_range(RACE_STORE, (const void *)at, sizeof *at, RACE_CALLER);                                           \
+        atomic(1, at, sizeof *at, RACE_CALLER);                                                                           \
         order(at, 1, 0);                                                                                                  \
         int done = __atomic_compare_exchange_n(at, expected, value, WEAK, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);            \
         order(at, 0, 1);                                                                                                  \
@@ -260,7 +290,7 @@ static void order(const volatile void *object, int gives, int takes)
     RACE_API T __tsan_atomic##BITS##_load(const volatile T *at, int how)                                             \
     {                                                                                                                \
         (void)how;                                                                                                   \
-        race_tsan_range(RACE_LOAD, (const void *)at, sizeof *at, RACE_CALLER);                                       \
+        atomic(0, at, sizeof *at, RACE_CALLER);                                                                      \
         T value = __atomic_load_n(at, __ATOMIC_SEQ_CST);                                                             \
         order(at, 0, 1);                                                                                             \
         return value;                                                                                                \
@@ -269,7 +299,7 @@ static void order(const volatile void *object, int gives, int takes)
     RACE_API void __tsan_atomic##BITS##_store(volatile T *at, T value, int how)                                      \
     {                                                                                                                \
         (void)how;                                                                                                   \
-        race_tsan_range(RACE_STORE, (const void *)at, sizeof *at, RACE_CALLER);                                      \
+        atomic(1, at, sizeof *at, RACE_CALLER);                                                                      \
         order(at, 1, 0);                                                                                             \
         __atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                               \
     }                                                                                                                \
@@ -277,7 +307,7 @@ static void order(const volatile void *object, int gives, int takes)
     RACE_API T __tsan_atomic##BITS##_exchange(volatile T *at, T value, int how)                                      \
     {                                                                                                                \
         (void)how;                                                                                                   \
-        race_tsan_range(RACE_STORE, (const void *)at, sizeof *at, RACE_CALLER);                                      \
+        atomic(1, at, sizeof *at, RACE_CALLER);                                                                      \
         order(at, 1, 0);                                                                                             \
         T old = __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                                    \
         order(at, 0, 1);                                                                                             \

@@ -11,7 +11,7 @@
 enum { LONG = 1 << 19, ROUNDS = 12, SHORT = 64 };
 
 static uint64_t *remote, *source, *seen;
-static uint64_t word, count;
+static uint64_t word, words[SHORT], count;
 
 static void fill(uint64_t *at, uint64_t seed)
 {
@@ -59,13 +59,14 @@ static void test_requests(void)
         copy = r;
         if (round % 4 == 1)
             for (int i = 0; i < SHORT; i++)
-                shmem_ctx_uint64_p(c, &word, (uint64_t)i, next_pe());
+                shmem_ctx_uint64_p(c, &words[i], (uint64_t)i, next_pe());
         finish(&r, round % 2);
         finish(&copy, !(round % 2));
         shmem_ctx_get64(other, seen, remote, LONG, next_pe());
         CHECKF(wrong(seen, seed) < 0, "round %d: word %ld has not arrived", round, wrong(seen, seed));
         uint64_t after = shmem_ctx_uint64_atomic_fetch(other, &count, next_pe());
         CHECKF(after == before + 1, "round %d: count %lu after %lu", round, (unsigned long)after, (unsigned long)before);
+        shmem_ctx_quiet(c); /* of the puts after the call */
         shmem_barrier_all();
     }
     for (int k = 0; k < 2; k++)

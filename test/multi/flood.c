@@ -73,7 +73,7 @@ static int send_some(struct way *w, struct sequence *s, uint64_t ops, int to)
     struct sequence next = *s;
     int kind;
     size_t skipped, n = draw(&next, &kind), at = place(s, n, &skipped);
-    if (s->op == ops || s->bytes + skipped + n - __atomic_load_n(&w->consumed, __ATOMIC_ACQUIRE) > RING)
+    if (s->op == ops || s->bytes + skipped + n - shmem_signal_fetch(&w->consumed) > RING)
         return 0;
     issue(w, kind, at, n, s->op, to);
     *s = (struct sequence){next.random, s->op + 1, s->bytes + skipped + n};
@@ -83,7 +83,7 @@ static int send_some(struct way *w, struct sequence *s, uint64_t ops, int to)
 /* Check the data that has arrived, and open the window. Returns 1 if any had arrived. */
 static int receive_some(struct way *w, struct sequence *s, int from)
 {
-    uint64_t came = shmem_uint64_test(&w->came, SHMEM_CMP_GT, s->op) ? __atomic_load_n(&w->came, __ATOMIC_ACQUIRE) : 0;
+    uint64_t came = shmem_uint64_test(&w->came, SHMEM_CMP_GT, s->op) ? shmem_signal_fetch(&w->came) : 0;
     uint64_t first = s->op;
     int kind;
     while (s->op < came) {
@@ -94,7 +94,7 @@ static int receive_some(struct way *w, struct sequence *s, int from)
         s->op++;
         s->bytes += skipped + n;
         if (s->op % 64 == 0 || s->op == came)
-            shmem_uint64_p(&w->consumed, s->bytes, from);
+            shmem_uint64_atomic_set(&w->consumed, s->bytes, from);
     }
     return s->op > first;
 }

@@ -33,8 +33,9 @@ static void idle_target(void)
         shmem_long_atomic_fetch_add(&words[0], 1, 0);
         shmem_long_put_signal(&words[1024 + 2 * me], mine, 2, &sig, 1, SHMEM_SIGNAL_ADD, 0);
     }
-    shmem_long_get(mine, long_block, WORDS, 0);
-    shmem_long_put(long_block + (me - 1) % 4 * WORDS, mine, WORDS, 0);
+    long *block = long_block + (me - 1) % 4 * WORDS; /* with more than 5 PEs not its own alone */
+    shmem_long_get(mine, block, WORDS, 0);
+    shmem_long_put(block, mine, WORDS, 0);
     shmem_quiet();
     shmem_long_atomic_inc(&done, 0);
 }

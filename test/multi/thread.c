@@ -175,7 +175,7 @@ static void *call_everything(void *arg)
     shmem_ctx_t c = SHMEM_CTX_INVALID;
     shmem_team_t t = SHMEM_TEAM_INVALID;
     CHECK(shmem_ctx_create(0, &c) == 0 && shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &t) == 0);
-    shmem_ctx_long_iput(c, many, sums, 2, 2, 1000, next_pe());
+    shmem_ctx_long_iput(c, all, sums, 2, 2, 1000, next_pe());
     shmem_ctx_destroy(c);
     shmem_long_max_reduce(t, sums, many, 100);
     shmem_team_destroy(t);

@@ -132,6 +132,36 @@ static void o4_pointer(void)
         read_x();
 }
 
+/* Atomics of the language at what shmem_ptr gives are of a type of their own, and order as in C11. Over the network there is no pointer. */
+static void c2_language(void)
+{
+    int *there = shmem_ptr(&x, 1);
+    if (me != 1 && there && (mended || me == 0))
+        __atomic_fetch_add(there, 1, __ATOMIC_RELAXED);
+    else if (me != 1 && (there || me == 0 || mended))
+        shmem_int_atomic_add(&x, 1, 1);
+    else if (me == 2)
+        shmem_int_p(&x, 1, 1);
+}
+
+static void o13_pointer(void)
+{
+    static int ready;
+    int *there = shmem_ptr(&x, 1), *flag_there = shmem_ptr(&ready, 1);
+    if (me == 0 && there) {
+        if (mended)
+            *there = 1;
+        __atomic_store_n(flag_there, 1, __ATOMIC_RELEASE);
+        if (!mended)
+            *there = 1;
+    } else if (me == 0 && !mended)
+        shmem_int_p(&x, 1, 1);
+    while (me == 1 && shmem_ptr(&x, 0) && !__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+        ;
+    if (me == 1)
+        read_x();
+}
+
 /* ---- teams of any PEs, strided collectives ---------------------------------------------------------------------------------- */
 
 static void o12_list(void)
@@ -369,6 +399,8 @@ const struct litmus litmus_more[] = {
     {"o17", "O17", o17},
     {"o17_later", "O17", o17_later},
     {"o4_pointer", "O4", o4_pointer},
+    {"c2_language", "C2", c2_language},
+    {"o13_pointer", "O13", o13_pointer},
     {"o12_list", "O12", o12_list},
     {"o12_create", "O12", o12_create},
     {"o12_color", "O12", o12_color},

@@ -2,8 +2,9 @@
  * stress.c - random accesses by PEs and threads to words of one block, which a barrier after each round orders; run by stress.sh.
  *
  * stress SEED clean|racy THREADS. All PEs draw the same schedule from the seed: in each round a word of a PE is loaded and stored by that PE, put
- * and got by one other PE, read by all, or updated by all with atomics. So no two accesses race, but with racy one pair, of which
- * PE 0 prints the word and the PE.
+ * and got by one other PE, read by all, updated by all with atomics, or stored byte by byte by all threads of all PEs. So no two accesses race, but
+ * with racy those of one byte in one round, of which PE 0 prints the word and the PE. In that round its word has these accesses and loads of the
+ * byte beside, four in all, so that the shadow has room for them.
  */
 #include <pthread.h>
 #include <shmem.h>
@@ -17,7 +18,7 @@ static int me, pes, threads, racy;
 static uint64_t seed;
 static pthread_barrier_t together;
 static struct {
-    int round, pe, other, write; /* write: 1 that of `pe`, 2 that of the other one, 3 both */
+    int round, pe, other, byte, write; /* write: 1 that of `pe`, 2 that of the other one, 3 both */
     long word;
 } pair;
 
@@ -47,20 +48,47 @@ static void touch(volatile char *at, uint64_t r)
     }
 }
 
-static void access_word(int round, int pe, long w)
+/* Each byte of the word is stored by one thread of one PE, in the same round. */
+static void bytes_of(int round, int pe, long w, int thread)
+{
+    for (int i = 0; i < 8; i++) {
+        uint64_t r = draw((uint64_t)round, (uint64_t)pe, (uint64_t)(w * 8 + i) << 20);
+        char *byte = (char *)&block[w] + i;
+        if ((int)(r % (uint64_t)pes) != me || (int)(r / 16 % (uint64_t)threads) != thread)
+            continue;
+        if (me == pe)
+            *(volatile char *)byte = 1;
+        else
+            shmem_char_p(byte, 1, pe);
+    }
+}
+
+static void access_word(int round, int pe, long w, int thread)
 {
     uint64_t r = draw((uint64_t)round, (uint64_t)pe, (uint64_t)w);
+    int is_pair = racy && round == pair.round && pe == pair.pe && w == pair.word;
+    if (r % MODES == 5 && !is_pair) {
+        bytes_of(round, pe, w, thread);
+        return;
+    }
+    if ((w + round) % threads != thread)
+        return;
     int other = (pe + 1 + (int)(r / MODES % (uint64_t)(pes - 1))) % pes;
     volatile long sink;
-    if (racy && round == pair.round && pe == pair.pe && w == pair.word) {
+    if (is_pair) {
+        char *byte = (char *)&block[w] + pair.byte, *next = (char *)&block[w] + (pair.byte + 1) % 8;
         if (me == pair.pe && pair.write & 1)
-            *(volatile long *)&block[w] = 1;
+            *(volatile char *)byte = 1;
         else if (me == pair.pe)
-            sink = *(volatile long *)&block[w];
+            sink = *(volatile char *)byte;
         else if (me == pair.other && pair.write & 2)
-            shmem_long_p(&block[w], 2, pe);
+            shmem_char_p(byte, 2, pe);
         else if (me == pair.other)
-            sink = shmem_long_g(&block[w], pe);
+            sink = shmem_char_g(byte, pe);
+        if (me == pair.pe)
+            sink = *(volatile char *)next;
+        else if (me == pair.other)
+            sink = shmem_char_g(next, pe);
         return;
     }
     switch (r % MODES) {
@@ -88,15 +116,15 @@ static void access_word(int round, int pe, long w)
     (void)sink;
 }
 
-/* A thread has a part of the words, in an order of its own. */
+/* A thread has a part of the words, another one in each round, in an order of its own. */
 static void rounds(int thread)
 {
     for (int round = 0; round < ROUNDS; round++) {
         long from = (long)(draw(1, (uint64_t)me, (uint64_t)round) % WORDS);
         for (long i = 0; i < WORDS; i++) {
             long w = (from + i) % WORDS;
-            for (int k = 0; w % threads == thread && k < pes; k++)
-                access_word(round, (me + k) % pes, w);
+            for (int k = 0; k < pes; k++)
+                access_word(round, (me + k) % pes, w, thread);
         }
         pthread_barrier_wait(&together);
         if (thread == 0)
@@ -122,7 +150,7 @@ int main(int argc, char **argv)
     me = shmem_my_pe(), pes = shmem_n_pes();
     uint64_t r = draw(2, 0, 0);
     pair.round = (int)(r % ROUNDS), pair.pe = (int)(r / 16 % (uint64_t)pes), pair.word = (long)(r / 1024 % WORDS);
-    pair.other = (pair.pe + 1) % pes, pair.write = 1 + (int)(r >> 40) % 3;
+    pair.other = (pair.pe + 1) % pes, pair.byte = (int)(r >> 48) % 8, pair.write = 1 + (int)(r >> 40) % 3;
     block = shmem_calloc(WORDS, sizeof *block);
     if (me == 0 && racy)
         printf("word %ld of PE %d\n", pair.word, pair.pe);
