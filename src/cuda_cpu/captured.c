@@ -20,20 +20,28 @@ static bool has(const struct cc_captured *c, CUgraphNode node)
     return false;
 }
 
-CUresult cc_captured_join(struct cc_captured *c, const struct cc_captured *other)
+CUresult cc_captured_wait_for(struct cc_captured *c, const CUgraphNode *after, size_t n, bool alone)
 {
-    CUgraphNode *all = realloc(c->after, (c->n + other->n + 1) * sizeof *all);
+    size_t before = alone ? 0 : c->n;
+    CUgraphNode *all = realloc(c->after, (before + n + 1) * sizeof *all);
     if (!all)
         return CUDA_ERROR_OUT_OF_MEMORY;
     c->after = all;
-    if (!c->of) {
+    c->n = before;
+    for (size_t k = 0; k < n; k++)
+        if (!has(c, after[k]))
+            c->after[c->n++] = after[k];
+    return CUDA_SUCCESS;
+}
+
+CUresult cc_captured_join(struct cc_captured *c, const struct cc_captured *other)
+{
+    CUresult r = cc_captured_wait_for(c, other->after, other->n, false);
+    if (!r && !c->of) {
         c->of = other->of;
         c->of->users++;
     }
-    for (size_t k = 0; k < other->n; k++)
-        if (!has(c, other->after[k]))
-            c->after[c->n++] = other->after[k];
-    return CUDA_SUCCESS;
+    return r;
 }
 
 CUresult cc_captured_add(struct cc_captured *at, struct cc_command *c)
@@ -48,23 +56,24 @@ CUresult cc_captured_add(struct cc_captured *at, struct cc_command *c)
     return CUDA_SUCCESS;
 }
 
-static size_t reach(CUgraphNode node)
+static void reach(CUgraphNode node)
 {
-    size_t n = !node->mark;
     if (node->mark)
-        return 0;
+        return;
     node->mark = 1;
     for (size_t k = 0; k < node->n; k++)
-        n += reach(node->after[k]);
-    return n;
+        reach(node->after[k]);
 }
 
 bool cc_captured_is_whole(const struct cc_captured *c)
 {
-    size_t n = 0;
-    for (CUgraphNode node = c->of->graph->first; node; node = node->next)
-        node->mark = 0;
-    for (size_t k = 0; k < c->n; k++)
-        n += reach(c->after[k]);
-    return n == c->of->graph->nodes;
+    CUgraphNode node;
+    size_t k = 0;
+    for (node = c->of->graph->first; node; node = node->next)
+        node->mark = k++ < c->of->before;
+    for (k = 0; k < c->n; k++)
+        reach(c->after[k]);
+    for (node = c->of->graph->first; node && node->mark; node = node->next)
+        ;
+    return !node;
 }

@@ -11,6 +11,9 @@
 
 struct cc_capture {
     CUgraph graph;
+    bool is_programs;  /* the graph existed before, with this many nodes, and stays */
+    size_t before;
+    uint64_t id;
     CUstream origin; /* the stream with which it began, and ends */
     CUstreamCaptureMode mode;
     pthread_t thread;
@@ -36,7 +39,9 @@ void cc_captured_leave(struct cc_captured *c);
 CUresult cc_captured_join(struct cc_captured *c, const struct cc_captured *other);
 /* The command becomes a node. Takes over c. */
 CUresult cc_captured_add(struct cc_captured *at, struct cc_command *c);
-/* Have all nodes of the graph a way to what these wait for? */
+/* Wait for these nodes of the graph, too, or for these alone. */
+CUresult cc_captured_wait_for(struct cc_captured *c, const CUgraphNode *after, size_t n, bool alone);
+/* Have all nodes of the capture a way to what these wait for? */
 bool cc_captured_is_whole(const struct cc_captured *c);
 
 #endif

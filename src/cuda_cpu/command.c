@@ -1,10 +1,12 @@
-/* command.c - commands: making, copying, and the execution of copies and fills. */
+/* command.c - commands: making, copying, and the execution of copies, fills and frees. */
 #include "cuda_cpu/command.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_cpu/owned.h"
 #include "ze_cpu/clocks.h"
+#include "ze_cpu/entries.h"
 #include "ze_cpu/mem.h"
 
 struct cc_command *cc_command_new(enum cc_what what)
@@ -19,6 +21,7 @@ void cc_command_free(struct cc_command *c)
 {
     if (c) {
         free(c->launch);
+        cc_owned_drop(c->owned);
         zc_clock_drop(&c->clock);
     }
     free(c);
@@ -51,6 +54,8 @@ struct cc_command *cc_command_copy(const struct cc_command *c)
         return NULL;
     *copy = *c;
     copy->clock = NULL;
+    if (c->owned)
+        cc_owned_hold(c->owned);
     if (!c->launch)
         return copy;
     const struct zc_launch *l = c->launch;
@@ -102,4 +107,9 @@ void cc_command_fill(const struct cc_command *c)
         for (size_t x = 0; c->element != 1 && x < c->bytes; x += c->element)
             memcpy(to + x, &c->value, c->element);
     }
+}
+
+CUresult cc_command_free_memory(const struct cc_command *c)
+{
+    return !c->owned && zc_MemFree(NULL, c->to) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }

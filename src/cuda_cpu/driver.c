@@ -153,14 +153,14 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 {
     enum { THREADS = 1, X = 2, Y = 3, Z = 4, GRID_X = 5, GRID_Y = 6, GRID_Z = 7, SHARED = 8, CONSTANT = 9, WARP = 10, REGISTERS = 12,
            CLOCK_KHZ = 13, MAP_HOST = 19, CONCURRENT_KERNELS = 31, L2_BYTES = 38, THREADS_OF_PROCESSOR = 39, SHARED_OF_PROCESSOR = 81,
-           MANAGED = 83, CONCURRENT_MANAGED = 89, COOPERATIVE = 95, SHARED_MOST = 97, GROUPS_OF_PROCESSOR = 106, PAGEABLE = 88, HOST_NUMA_VIRTUAL = 141, HOST_VIRTUAL = 145 };
+           MANAGED = 83, CONCURRENT_MANAGED = 89, COOPERATIVE = 95, SHARED_MOST = 97, GROUPS_OF_PROCESSOR = 106, PAGEABLE = 88, POOLS = 115, HOST_NUMA_VIRTUAL = 141, HOST_VIRTUAL = 145 };
     static const int values[][2] = {
         {THREADS, 1024}, {X, 1024}, {Y, 1024}, {Z, 64}, {GRID_X, INT32_MAX}, {GRID_Y, 65535}, {GRID_Z, 65535},
         {SHARED, 48 << 10}, {CONSTANT, 64 << 10}, {WARP, 32}, {REGISTERS, 64 << 10}, {CLOCK_KHZ, 1000000}, {MAP_HOST, 1},
         {CONCURRENT_KERNELS, 1}, {L2_BYTES, 1 << 20}, {THREADS_OF_PROCESSOR, 2048}, {SHARED_OF_PROCESSOR, 228 << 10}, {MANAGED, 1},
         {CONCURRENT_MANAGED, 1}, {COOPERATIVE, 1}, {SHARED_MOST, 227 << 10}, {GROUPS_OF_PROCESSOR, 32}, {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
         {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1}, {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
-        {PAGEABLE, 1}, {HOST_NUMA_VIRTUAL, 1}, {HOST_VIRTUAL, 1}, {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9}, {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+        {PAGEABLE, 1}, {POOLS, 1}, {HOST_NUMA_VIRTUAL, 1}, {HOST_VIRTUAL, 1}, {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9}, {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
     };
     (void)device;
     *value = attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT ? (int)zc_config.threads : 0;
@@ -184,7 +184,7 @@ static const struct {
 } calls[] = {
 #define X(call, params) {#call, (void (*)(void))call},
     CUDA_CALLS(X) CUDA_CALLS_VIRTUAL(X) CUDA_CALLS_SINCE_12_4(X) CUDA_CALLS_CPU(X) CC_MORE_CALLS(X) CC_LINK_CALLS(X)
-    CC_LIBRARY_CALLS(X) CC_GRAPH_CALLS(X)
+    CC_LIBRARY_CALLS(X) CC_GRAPH_CALLS(X) CC_POOL_CALLS(X)
 #undef X
 };
 
@@ -200,10 +200,10 @@ static bool find(const char *name, void **call)
     return false;
 }
 
-/* From CUDA 13 on, the plain name of a call with two forms means the second, and cuCtxCreate the fourth. */
+/* From CUDA 13 on, the plain name of a call with several forms means the last. */
 CUresult cuGetProcAddress_v2(const char *name, void **call, int version, uint64_t flags, CUdriverProcAddressQueryResult *found)
 {
-    static const char *const form[] = {"_v4", "_v2"};
+    static const char *const form[] = {"_v4", "_v3", "_v2"};
     char later[128];
     bool is_there = false;
     (void)flags;

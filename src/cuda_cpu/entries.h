@@ -1,5 +1,5 @@
 /*
- * entries.h - the calls of the CUDA driver API that this library has: those that cuda_driver.h, link_calls.h, library_calls.h and graph_calls.h list, and more. Every call has
+ * entries.h - the calls of the CUDA driver API that this library has: those that cuda_driver.h and the headers *_calls.h list, and more. Every call has
  * a body in one of the files in the upper rows of README.md's map: one without fails to link.
  */
 #ifndef CC_ENTRIES_H
@@ -8,6 +8,7 @@
 #include "cuda_cpu/graph_calls.h"
 #include "cuda_cpu/library_calls.h"
 #include "cuda_cpu/link_calls.h"
+#include "cuda_cpu/pool_calls.h"
 #include "device/cuda_driver.h"
 
 typedef struct {
@@ -66,10 +67,11 @@ CC_MORE_CALLS(CC_DECLARE_CALL)
 CC_LINK_CALLS(CC_DECLARE_CALL)
 CC_LIBRARY_CALLS(CC_DECLARE_CALL)
 CC_GRAPH_CALLS(CC_DECLARE_CALL)
+CC_POOL_CALLS(CC_DECLARE_CALL)
 #undef CC_DECLARE_CALL
 
 enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_POINTER_ATTRIBUTE_IS_MANAGED = 8 };
-enum { CC_ERROR_LAUNCH_FAILED = 719, CC_ERROR_INVALID_HANDLE = 400, CC_ERROR_INVALID_PTX = 218, CC_ERROR_FILE_NOT_FOUND = 301 };
+enum { CC_ERROR_LAUNCH_FAILED = 719, CC_ERROR_INVALID_HANDLE = 400, CC_ERROR_INVALID_PTX = 218, CC_ERROR_FILE_NOT_FOUND = 301, CC_ERROR_ILLEGAL_STATE = 401 };
 
 /* 0, or CUDA_ERROR_INVALID_CONTEXT when the thread has no current context. */
 CUresult cc_check_context(void);

@@ -4,6 +4,8 @@
  *
  * A step goes to the chain that ends with a step which it waits for, or begins a chain. Steps of a graph inside the graph lie between
  * two empty steps. Launches of one executable graph run one after the other.
+ *
+ * A conditional step is a call on the thread of its stream: it reads its word, launches a graph of its own in a stream of its own, waits for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +13,19 @@
 #include "cuda_cpu/entries.h"
 #include "cuda_cpu/graph.h"
 #include "cuda_cpu/queue.h"
+#include "cuda_cpu/stream.h"
+#include "ze_cpu/mem.h"
 
 enum { CHAINS = 16 };
+
+/* What a conditional step runs. */
+struct conditional {
+    const unsigned *word;
+    int kind;
+    unsigned n;
+    CUstream stream;
+    CUgraphExec body[];
+};
 
 struct step {
     CUgraphNode node;            /* of the graph from which it was made, which may be gone */
@@ -21,6 +34,7 @@ struct step {
     unsigned *after, n;          /* steps that it waits for */
     unsigned chain;
     CUevent done;                /* for steps of other chains, or NULL */
+    struct conditional *conditional; /* or NULL */
 };
 
 struct CUgraphExec_st {
@@ -29,6 +43,9 @@ struct CUgraphExec_st {
     unsigned last[CHAINS];       /* the last step of each chain */
     CUstream stream[CHAINS];     /* of chains but the first */
     CUevent begin, end[CHAINS], all; /* the launch has begun; the chain, and the launch, has ended */
+    struct cc_command **word;    /* the words of its conditions, which have their first values at each launch */
+    unsigned words;
+    bool auto_free;              /* a launch frees what the one before has allocated */
     pthread_mutex_t launching;
 };
 
@@ -50,6 +67,26 @@ static struct step *append(CUgraphExec x, CUgraphNode node, const unsigned *afte
 }
 
 static CUresult add_graph(CUgraphExec x, CUgraph graph, int before);
+static CUresult make(CUgraphExec *out, CUgraph graph, bool auto_free);
+static CUresult run_conditional(void *arg);
+
+static CUresult make_conditional(struct step *s, const struct cc_condition *from)
+{
+    struct conditional *c = s->conditional = calloc(1, sizeof *c + from->n * sizeof *c->body);
+    CUresult r = c ? cc_stream_start(false, &c->stream) : CUDA_ERROR_OUT_OF_MEMORY;
+    for (unsigned k = 0; !r && k < from->n; k++, c->n += !r)
+        r = make(&c->body[k], from->body[k], false);
+    s->command = r ? NULL : cc_command_new(CC_CALL);
+    if (!s->command)
+        return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
+    c->word = zc_mem_device_view(from->word->at);
+    c->kind = from->kind;
+    s->command->call = run_conditional;
+    s->command->from = c;
+    s->command->owned = from->word;
+    cc_owned_hold(from->word);
+    return CUDA_SUCCESS;
+}
 
 /* Its step follows those of the nodes that it waits for, and the step `before` unless that is -1. */
 static CUresult add_node(CUgraphExec x, CUgraphNode node, int before)
@@ -76,6 +113,11 @@ static CUresult add_node(CUgraphExec x, CUgraphNode node, int before)
         s->command = cc_command_copy(node->command);
     if (!s || (node->command && !s->command))
         return CUDA_ERROR_OUT_OF_MEMORY;
+    if (node->condition) {
+        CUresult r = make_conditional(s, node->condition);
+        if (r)
+            return r;
+    }
     node->step = x->steps - 1;
     node->mark = DONE;
     return node->child ? add_graph(x, node->child, (int)node->step) : CUDA_SUCCESS;
@@ -146,6 +188,17 @@ static void drop(CUevent e)
         cuEventDestroy(e);
 }
 
+static void destroy(CUgraphExec x);
+
+static void destroy_conditional(struct conditional *c)
+{
+    if (c && c->stream)
+        cc_stream_end(c->stream);
+    for (unsigned k = 0; c && k < c->n; k++)
+        destroy(c->body[k]);
+    free(c);
+}
+
 static void destroy(CUgraphExec x)
 {
     for (unsigned k = 1; k < x->chains; k++) {
@@ -157,7 +210,11 @@ static void destroy(CUgraphExec x)
         cc_command_free(x->step[k].command);
         free(x->step[k].after);
         drop(x->step[k].done);
+        destroy_conditional(x->step[k].conditional);
     }
+    for (unsigned k = 0; k < x->words; k++)
+        cc_command_free(x->word[k]);
+    free(x->word);
     drop(x->begin);
     drop(x->all);
     free(x->step);
@@ -165,21 +222,36 @@ static void destroy(CUgraphExec x)
     free(x);
 }
 
-CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags)
+static CUresult add_words(CUgraphExec x, CUgraph graph)
 {
-    CUresult r = cc_check_context();
-    CUgraphExec x = r ? NULL : calloc(1, sizeof *x);
-    (void)flags; /* upload, launches by kernels, which are refused elsewhere, priorities */
+    x->word = calloc(graph->words + 1, sizeof *x->word);
+    for (; x->word && x->words < graph->words; x->words++)
+        if (!(x->word[x->words] = cc_command_copy(graph->word[x->words])))
+            return CUDA_ERROR_OUT_OF_MEMORY;
+    return x->word ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult make(CUgraphExec *out, CUgraph graph, bool auto_free)
+{
+    CUgraphExec x = calloc(1, sizeof *x);
     if (!x)
-        return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
+        return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_init(&x->launching, NULL);
-    r = add_graph(x, graph, -1);
+    x->auto_free = auto_free;
+    CUresult r = add_words(x, graph);
+    r = r ? r : add_graph(x, graph, -1);
     r = r ? r : connect(x);
     if (r)
         destroy(x);
     else
         *out = x;
     return r;
+}
+
+CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags)
+{
+    CUresult r = cc_check_context(); /* other flags: upload, launches by kernels, which are refused elsewhere, priorities */
+    return r ? r : make(out, graph, flags & CC_AUTO_FREE);
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags)
@@ -204,7 +276,7 @@ static CUresult event(enum cc_what what, CUevent e, CUstream stream, CUstream jo
         c->event = e;
         c->joined = joined;
     }
-    return cc_stream_submit(stream, c);
+    return cc_stream_append(stream, c);
 }
 
 static CUresult submit_step(CUgraphExec x, struct step *s, CUstream first)
@@ -215,13 +287,35 @@ static CUresult submit_step(CUgraphExec x, struct step *s, CUstream first)
         if (x->step[s->after[i]].chain != s->chain)
             r = event(CC_WAIT, x->step[s->after[i]].done, stream, NULL);
     if (!r && s->command)
-        r = cc_stream_submit(stream, cc_command_copy(s->command));
+        r = cc_stream_append(stream, cc_command_copy(s->command));
     return r || !s->done ? r : event(CC_RECORD, s->done, stream, NULL);
+}
+
+static bool allocates(const struct step *s)
+{
+    return s->type == CC_NODE_MEM_ALLOC;
+}
+
+/* In the order of the program's calls the launch allocates and frees at once. What the launch before has allocated must have been freed. */
+static CUresult take_memory(CUgraphExec x)
+{
+    CUresult r = CUDA_SUCCESS;
+    for (unsigned k = 0; !r && k < x->steps; k++)
+        if (allocates(&x->step[k]) && cc_owned_is_live(x->step[k].command->owned))
+            r = x->auto_free ? cc_owned_end(x->step[k].command->owned) : CUDA_ERROR_INVALID_VALUE;
+    for (unsigned k = 0; !r && k < x->steps; k++)
+        r = allocates(&x->step[k])                    ? cc_owned_begin(x->step[k].command->owned)
+            : x->step[k].type == CC_NODE_MEM_FREE ? cc_owned_end(x->step[k].command->owned)
+                                                      : CUDA_SUCCESS;
+    return r;
 }
 
 static CUresult launch(CUgraphExec x, CUstream stream)
 {
-    CUresult r = event(CC_WAIT, x->all, stream, NULL); /* the launch before */
+    CUresult r = take_memory(x);
+    r = r ? r : event(CC_WAIT, x->all, stream, NULL); /* the launch before */
+    for (unsigned k = 0; !r && k < x->words; k++)
+        r = cc_stream_append(stream, cc_command_copy(x->word[k]));
     r = r ? r : event(CC_RECORD, x->begin, stream, NULL);
     for (unsigned k = 1; !r && k < x->chains; k++)
         r = event(CC_WAIT, x->begin, x->stream[k], NULL);
@@ -232,6 +326,29 @@ static CUresult launch(CUgraphExec x, CUstream stream)
         r = r ? r : event(CC_WAIT, x->end[k], stream, x->stream[k]);
     }
     return r ? r : event(CC_RECORD, x->all, stream, NULL);
+}
+
+/* On the thread of a stream. */
+static CUresult run_body(struct conditional *c, unsigned k)
+{
+    if (k >= c->n)
+        return CUDA_SUCCESS;
+    CUresult r = launch(c->body[k], c->stream);
+    return r ? r : cc_stream_wait(c->stream);
+}
+
+static CUresult run_conditional(void *arg)
+{
+    struct conditional *c = arg;
+    unsigned value = __atomic_load_n(c->word, __ATOMIC_ACQUIRE);
+    CUresult r = CUDA_SUCCESS;
+    if (c->kind == CC_SWITCH)
+        return run_body(c, value);
+    if (c->kind == CC_IF)
+        return run_body(c, value ? 0 : 1);
+    while (!r && __atomic_load_n(c->word, __ATOMIC_ACQUIRE))
+        r = run_body(c, 0);
+    return r;
 }
 
 CUresult cuGraphLaunch(CUgraphExec x, CUstream stream)
@@ -304,6 +421,8 @@ static int difference(const struct step *a, const struct step *b)
 {
     if (a->n != b->n || memcmp(a->after, b->after, a->n * sizeof *a->after))
         return CC_UPDATE_TOPOLOGY;
+    if (a->type == CC_NODE_MEM_ALLOC || a->type == CC_NODE_MEM_FREE || a->type == CC_NODE_CONDITIONAL)
+        return CC_UPDATE_NOT_SUPPORTED;
     return a->type != b->type ? CC_UPDATE_TYPE : 0;
 }
 

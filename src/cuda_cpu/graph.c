@@ -7,7 +7,7 @@
 #include "cuda_cpu/entries.h"
 #include "cuda_cpu/kernel.h"
 
-static CUresult add(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t n, struct cc_command *c)
+CUresult cc_graph_append(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t n, struct cc_command *c)
 {
     if (!c)
         return CUDA_ERROR_INVALID_VALUE;
@@ -158,12 +158,8 @@ CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS 
 
 CUresult cuGraphCreate(CUgraph *out, unsigned flags)
 {
-    CUgraph g = flags ? NULL : calloc(1, sizeof *g);
-    if (!g)
-        return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
-    g->tail = &g->first;
-    *out = g;
-    return CUDA_SUCCESS;
+    *out = flags ? NULL : cc_graph_new();
+    return flags ? CUDA_ERROR_INVALID_VALUE : *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuGraphDestroy(CUgraph g)
@@ -174,34 +170,34 @@ CUresult cuGraphDestroy(CUgraph g)
 
 CUresult cuGraphAddKernelNode(CC_ADD_NODE_, const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    return add(node, graph, after, n, cc_graph_kernel(params));
+    return cc_graph_append(node, graph, after, n, cc_graph_kernel(params));
 }
 
 CUresult cuGraphAddMemcpyNode(CC_ADD_NODE_, const CUDA_MEMCPY3D *params, CUcontext context)
 {
     (void)context;
-    return add(node, graph, after, n, cc_graph_memcpy(params));
+    return cc_graph_append(node, graph, after, n, cc_graph_memcpy(params));
 }
 
 CUresult cuGraphAddMemsetNode(CC_ADD_NODE_, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
 {
     (void)context;
-    return add(node, graph, after, n, cc_graph_memset(params));
+    return cc_graph_append(node, graph, after, n, cc_graph_memset(params));
 }
 
 CUresult cuGraphAddHostNode(CC_ADD_NODE_, const CUDA_HOST_NODE_PARAMS *params)
 {
-    return add(node, graph, after, n, cc_graph_host(params));
+    return cc_graph_append(node, graph, after, n, cc_graph_host(params));
 }
 
 CUresult cuGraphAddEventRecordNode(CC_ADD_NODE_, CUevent event)
 {
-    return add(node, graph, after, n, of_event(CC_RECORD, event));
+    return cc_graph_append(node, graph, after, n, of_event(CC_RECORD, event));
 }
 
 CUresult cuGraphAddEventWaitNode(CC_ADD_NODE_, CUevent event)
 {
-    return add(node, graph, after, n, of_event(CC_WAIT, event));
+    return cc_graph_append(node, graph, after, n, of_event(CC_WAIT, event));
 }
 
 CUresult cuGraphAddEmptyNode(CC_ADD_NODE_)
@@ -236,10 +232,19 @@ static CUgraphNode same_place(CUgraph copy, CUgraph graph, CUgraphNode node)
     return c;
 }
 
+/* A copy of a node would be for the same memory, or the same condition. */
+static bool may_be_copied(CUgraph graph)
+{
+    for (CUgraphNode node = graph->first; node; node = node->next)
+        if (node->condition || node->type == CC_NODE_MEM_ALLOC || node->type == CC_NODE_MEM_FREE)
+            return false;
+    return true;
+}
+
 CUresult cuGraphClone(CUgraph *out, CUgraph graph)
 {
-    CUgraph copy;
-    CUresult r = cuGraphCreate(&copy, 0);
+    CUgraph copy = NULL;
+    CUresult r = may_be_copied(graph) ? cuGraphCreate(&copy, 0) : CUDA_ERROR_NOT_SUPPORTED;
     for (CUgraphNode node = graph->first; !r && node; node = node->next) {
         struct cc_command *c = node->command ? cc_command_copy(node->command) : NULL;
         CUgraphNode own = node->command && !c ? NULL : cc_graph_add(copy, NULL, 0, node->type, c);
@@ -250,6 +255,8 @@ CUresult cuGraphClone(CUgraph *out, CUgraph graph)
         for (size_t k = 0; k < node->n; k++)
             if (!cc_node_wait_for(own, same_place(copy, graph, node->after[k])))
                 r = CUDA_ERROR_OUT_OF_MEMORY;
+    if (r && copy)
+        cc_graph_free(copy);
     *out = r ? NULL : copy;
     return r;
 }
@@ -340,10 +347,52 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, size_t
     return listed(nodes, room, n);
 }
 
-/* All edges are plain ones: their data is zero, of 8 bytes each. */
+/* All edges are plain ones: their data is zero. */
+enum { EDGE_BYTES = 8 };
+
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *nodes, void *data, size_t *n)
 {
     if (data && nodes)
-        memset(data, 0, *n * 8);
+        memset(data, 0, *n * EDGE_BYTES);
     return cuGraphNodeGetDependencies(node, nodes, n);
+}
+
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, size_t *n)
+{
+    size_t room = *n;
+    *n = 0;
+    for (CUgraphNode other = node->graph->first; other; other = other->next)
+        for (size_t k = 0; k < other->n; k++)
+            if (other->after[k] == node)
+                put(nodes, room, n, other);
+    return listed(nodes, room, n);
+}
+
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *nodes, void *data, size_t *n)
+{
+    if (data && nodes)
+        memset(data, 0, *n * EDGE_BYTES);
+    return cuGraphNodeGetDependentNodes(node, nodes, n);
+}
+
+CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *n)
+{
+    size_t room = *n, same;
+    *n = 0;
+    for (CUgraphNode node = graph->first; node; node = node->next)
+        for (size_t k = 0; k < node->n; k++) {
+            size_t at = *n;
+            put(from, room, n, node->after[k]);
+            put(to, room, &at, node);
+        }
+    same = *n;
+    listed(to, room, &same);
+    return listed(from, room, n);
+}
+
+CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode *from, CUgraphNode *to, void *data, size_t *n)
+{
+    if (data && from)
+        memset(data, 0, *n * EDGE_BYTES);
+    return cuGraphGetEdges(graph, from, to, n);
 }

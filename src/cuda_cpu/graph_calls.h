@@ -10,7 +10,16 @@ typedef struct CUgraphExec_st *CUgraphExec;
 typedef int CUgraphNodeType, CUstreamCaptureMode, CUstreamCaptureStatus;
 typedef void (*CUhostFn)(void *arg);
 
-enum { CC_NODE_KERNEL, CC_NODE_MEMCPY, CC_NODE_MEMSET, CC_NODE_HOST, CC_NODE_GRAPH, CC_NODE_EMPTY, CC_NODE_WAIT_EVENT, CC_NODE_EVENT_RECORD };
+typedef uint64_t CUgraphConditionalHandle;
+
+enum {
+    CC_NODE_KERNEL, CC_NODE_MEMCPY, CC_NODE_MEMSET, CC_NODE_HOST, CC_NODE_GRAPH, CC_NODE_EMPTY, CC_NODE_WAIT_EVENT, CC_NODE_EVENT_RECORD,
+    CC_NODE_MEM_ALLOC = 10, CC_NODE_MEM_FREE = 11, CC_NODE_CONDITIONAL = 13
+};
+enum { CC_IF, CC_WHILE, CC_SWITCH }; /* kinds of conditional nodes */
+enum { CC_ASSIGN_DEFAULT = 1 };      /* a flag of cuGraphConditionalHandleCreate */
+enum { CC_AUTO_FREE = 1 };           /* a flag of cuGraphInstantiate */
+enum { CC_GRAPH_LIVE, CC_GRAPH_LIVE_MOST, CC_GRAPH_TAKEN, CC_GRAPH_TAKEN_MOST }; /* attributes of the memory of graphs */
 enum { CC_CAPTURE_GLOBAL, CC_CAPTURE_THREAD_LOCAL, CC_CAPTURE_RELAXED };
 enum { CC_CAPTURE_NONE, CC_CAPTURE_ACTIVE, CC_CAPTURE_INVALIDATED };
 enum {
@@ -18,7 +27,7 @@ enum {
     CC_ERROR_CAPTURE_ISOLATION, CC_ERROR_CAPTURE_IMPLICIT, CC_ERROR_CAPTURED_EVENT, CC_ERROR_CAPTURE_WRONG_THREAD, CC_ERROR_EXEC_UPDATE = 910
 };
 enum { CC_EVENT_EXTERNAL = 1 }; /* a flag of cuEventRecordWithFlags and cuStreamWaitEvent */
-enum { CC_UPDATE_TOPOLOGY = 2, CC_UPDATE_TYPE = 3 };
+enum { CC_UPDATE_TOPOLOGY = 2, CC_UPDATE_TYPE = 3, CC_UPDATE_NOT_SUPPORTED = 6 };
 
 typedef struct {
     CUfunction func;
@@ -51,6 +60,52 @@ typedef struct {
     CUhostFn fn;
     void *arg;
 } CUDA_HOST_NODE_PARAMS;
+
+typedef struct {
+    int type, handles;
+    CUmemLocation location;
+    void *security;
+    size_t most;
+    unsigned short usage;
+    unsigned char reserved[54];
+} CUmemPoolProps;
+
+typedef struct {
+    CUmemPoolProps pool;
+    const CUmemAccessDesc *access;
+    size_t accesses, bytes;
+    CUdeviceptr at;
+} CUDA_MEM_ALLOC_NODE_PARAMS;
+
+typedef struct {
+    CUgraphConditionalHandle handle;
+    int kind;
+    unsigned size;
+    CUgraph *body;
+    CUcontext context;
+} CUDA_CONDITIONAL_NODE_PARAMS;
+
+typedef struct {
+    CUgraphNodeType type;
+    int reserved0[3];
+    union {
+        long long reserved1[29];
+        CUDA_KERNEL_NODE_PARAMS kernel;
+        struct {
+            int flags, reserved;
+            CUcontext context;
+            CUDA_MEMCPY3D copy;
+        } memcpy;
+        CUDA_MEMSET_NODE_PARAMS memset; /* and a context */
+        CUDA_HOST_NODE_PARAMS host;
+        CUgraph graph; /* and who owns it */
+        CUevent event;
+        CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+        CUdeviceptr free;
+        CUDA_CONDITIONAL_NODE_PARAMS conditional;
+    };
+    long long reserved2;
+} CUgraphNodeParams;
 
 typedef struct {
     int result;
@@ -103,6 +158,31 @@ typedef struct {
     /* `data` says what an edge means: NULL or, in answers, zero. */                                                  \
     X(cuGraphAddDependencies_v2, (CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, const void *data,    \
                                   size_t n))                                                                          \
-    X(cuGraphNodeGetDependencies_v2, (CUgraphNode node, CUgraphNode *nodes, void *data, size_t *n))
+    X(cuGraphNodeGetDependencies_v2, (CUgraphNode node, CUgraphNode *nodes, void *data, size_t *n))                   \
+    X(cuGraphNodeGetDependentNodes, (CUgraphNode node, CUgraphNode *nodes, size_t *n))                                \
+    X(cuGraphNodeGetDependentNodes_v2, (CUgraphNode node, CUgraphNode *nodes, void *data, size_t *n))                 \
+    X(cuGraphGetEdges, (CUgraph graph, CUgraphNode *from, CUgraphNode *to, size_t *n))                                \
+    X(cuGraphGetEdges_v2, (CUgraph graph, CUgraphNode *from, CUgraphNode *to, void *data, size_t *n))                 \
+    X(cuGraphAddMemAllocNode, (CC_ADD_NODE_, CUDA_MEM_ALLOC_NODE_PARAMS *params))                                     \
+    X(cuGraphMemAllocNodeGetParams, (CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS *params))                           \
+    X(cuGraphAddMemFreeNode, (CC_ADD_NODE_, CUdeviceptr at))                                                          \
+    X(cuGraphMemFreeNodeGetParams, (CUgraphNode node, CUdeviceptr *at))                                               \
+    X(cuGraphConditionalHandleCreate, (CUgraphConditionalHandle *handle, CUgraph graph, CUcontext context,            \
+                                       unsigned value, unsigned flags))                                               \
+    X(cuGraphAddNode, (CC_ADD_NODE_, CUgraphNodeParams *params))                                                      \
+    X(cuGraphAddNode_v2, (CUgraphNode *node, CUgraph graph, const CUgraphNode *after, const void *data, size_t n,     \
+                          CUgraphNodeParams *params))                                                                 \
+    X(cuDeviceGraphMemTrim, (CUdevice device))                                                                        \
+    X(cuDeviceGetGraphMemAttribute, (CUdevice device, int attribute, void *value))                                    \
+    X(cuDeviceSetGraphMemAttribute, (CUdevice device, int attribute, void *value))                                    \
+    X(cuStreamBeginCaptureToGraph, (CUstream stream, CUgraph graph, const CUgraphNode *after, const void *data,       \
+                                    size_t n, CUstreamCaptureMode mode))                                              \
+    X(cuStreamGetCaptureInfo, (CUstream stream, CUstreamCaptureStatus *status, uint64_t *id, CUgraph *graph,          \
+                               const CUgraphNode **after, size_t *n)) /* since CUDA 12 */                             \
+    X(cuStreamGetCaptureInfo_v3, (CUstream stream, CUstreamCaptureStatus *status, uint64_t *id, CUgraph *graph,       \
+                                  const CUgraphNode **after, const void **data, size_t *n))                           \
+    X(cuStreamUpdateCaptureDependencies, (CUstream stream, CUgraphNode *after, size_t n, unsigned flags))             \
+    X(cuStreamUpdateCaptureDependencies_v2, (CUstream stream, CUgraphNode *after, const void *data, size_t n,         \
+                                             unsigned flags))
 
 #endif

@@ -10,6 +10,11 @@
 #include "cuda_cpu/jit.h"
 #include "cuda_cpu/linked.h"
 
+/* What programs call in the device's part of the runtime: its library has no PTX. */
+static const char runtime[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                              ".weak .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n"
+                              "{\n.reg .b32 %r;\n.reg .b64 %rd;\nld.param.u64 %rd, [handle];\nld.param.u32 %r, [value];\nst.global.u32 [%rd], %r;\nret;\n}\n";
+
 struct CUlinkState_st {
     struct cc_jit_log log;
     struct cc_unit *units;
@@ -105,8 +110,10 @@ CUresult cuLinkComplete(CUlinkState s, void **image, size_t *bytes)
 {
     char *why;
     size_t n;
-    if (s->image)
-        return CUDA_ERROR_INVALID_VALUE;
+    char *text = s->image ? NULL : copy(runtime, sizeof runtime - 1);
+    CUresult r = s->image ? CUDA_ERROR_INVALID_VALUE : text ? add_text(s, "the runtime", text, sizeof runtime - 1) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (r)
+        return r;
     if (!cc_image_links(s->units, s->n, &why)) {
         cc_jit_refuse(&s->log, why);
         return CC_ERROR_INVALID_PTX;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cuda_cpu/entries.h"
+#include "cuda_cpu/owned.h"
 #include "ze_cpu/config.h"
 #include "ze_cpu/entries.h"
 #include "ze_cpu/mem.h"
@@ -57,9 +58,16 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes)
     return allocate(out, bytes, -1);
 }
 
+/* Memory of a graph keeps its address for the graph. */
 CUresult cuMemFree(CUdeviceptr at)
 {
-    return release((void *)(uintptr_t)at);
+    struct cc_owned *o = cc_owned_find(at);
+    if (!o)
+        return release((void *)(uintptr_t)at);
+    CUresult r = cc_check_context();
+    r = r ? r : cc_owned_end(o);
+    cc_owned_drop(o);
+    return r;
 }
 
 /* Cores access all memory at the same address: managed memory needs no more than a name. */

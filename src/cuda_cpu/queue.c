@@ -62,6 +62,12 @@ static CUresult execute(struct CUstream_st *s, struct cc_command *c)
     case CC_HOST:
         call_host(s, c);
         break;
+    case CC_ALLOC:
+        break;
+    case CC_FREE:
+        return cc_command_free_memory(c);
+    case CC_CALL:
+        return c->call((void *)(uintptr_t)c->from);
     case CC_RECORD:
         pthread_mutex_lock(&cc_lock);
         c->event->reached = c->turn > c->event->reached ? c->turn : c->event->reached;
@@ -287,12 +293,19 @@ static CUresult enter(struct CUstream_st *s, struct cc_command *c)
 CUresult cc_stream_submit(CUstream stream, struct cc_command *c)
 {
     CUresult r = cc_check_context();
+    if (!r)
+        return cc_stream_append(stream, c);
+    cc_command_free(c);
+    return r;
+}
+
+CUresult cc_stream_append(CUstream stream, struct cc_command *c)
+{
+    CUresult r = CUDA_SUCCESS;
     struct CUstream_st *s = c ? cc_stream_of(stream) : NULL;
-    if (!r && !s)
-        r = CUDA_ERROR_OUT_OF_MEMORY;
-    if (r) {
+    if (!s) {
         cc_command_free(c);
-        return r;
+        return CUDA_ERROR_OUT_OF_MEMORY;
     }
     pthread_mutex_lock(&cc_lock);
     if (s->captured.of || (c->what == CC_WAIT && !c->external && cc_is_captured(&c->event->captured))) {

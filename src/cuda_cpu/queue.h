@@ -44,6 +44,8 @@ struct CUstream_st *cc_streams(void);
 struct CUstream_st *cc_stream_of(CUstream s);
 /* Run the command in the stream, or add it to the graph that the stream is captured into. Takes over c, NULL: it had no memory. */
 CUresult cc_stream_submit(CUstream stream, struct cc_command *c);
+/* The same on a thread that needs no context. */
+CUresult cc_stream_append(CUstream stream, struct cc_command *c);
 /* With the lock: the capture that this takes part in cannot end well. Returns the reason. */
 CUresult cc_capture_spoil(struct cc_captured *c, CUresult why);
 /* With the lock: drop a use of the event, which may free it. */

@@ -47,16 +47,21 @@ static CUresult wait_for(struct CUstream_st *s)
     return s->error;
 }
 
+CUresult cc_stream_wait(CUstream stream)
+{
+    struct CUstream_st *s = cc_stream_of(stream);
+    if (!s)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&cc_lock);
+    CUresult r = wait_for(s);
+    pthread_mutex_unlock(&cc_lock);
+    return r;
+}
+
 CUresult cuStreamSynchronize(CUstream stream)
 {
     CUresult r = cc_check_context();
-    struct CUstream_st *s = cc_stream_of(stream);
-    if (r || !s)
-        return r ? r : CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_lock(&cc_lock);
-    r = wait_for(s);
-    pthread_mutex_unlock(&cc_lock);
-    return r;
+    return r ? r : cc_stream_wait(stream);
 }
 
 CUresult cc_stream_wait_all(void)

@@ -1,4 +1,4 @@
-/* stream.h - launches in streams, and the wait for all streams. */
+/* stream.h - launches in streams, and waits for streams. */
 #ifndef CC_STREAM_H
 #define CC_STREAM_H
 
@@ -8,6 +8,8 @@ struct zc_launch;
 
 /* Run a launch of the function on the stream, which frees it. */
 CUresult cc_stream_launch(CUstream stream, CUfunction function, struct zc_launch *launch);
+/* Wait for the stream; its error. Needs no context. */
+CUresult cc_stream_wait(CUstream stream);
 /* Wait for all streams. */
 CUresult cc_stream_wait_all(void);
 

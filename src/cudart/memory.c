@@ -18,22 +18,6 @@ cudaError_t cudaFree(void *p)
     return p ? CALL(cuMemFree, AT(p)) : cudaSuccess;
 }
 
-/* A copy or an allocation in the order of a stream. */
-cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream)
-{
-    RT_BEGIN;
-    return rt_is_cpu() ? cudaMalloc(p, bytes) : CALL(cuMemAllocAsync, (CUdeviceptr *)p, bytes, stream);
-}
-
-cudaError_t cudaFreeAsync(void *p, cudaStream_t stream)
-{
-    RT_BEGIN;
-    if (!rt_is_cpu())
-        return CALL(cuMemFreeAsync, AT(p), stream);
-    cudaError_t e = CALL(cuStreamSynchronize, stream);
-    return e ? e : cudaFree(p);
-}
-
 cudaError_t cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height)
 {
     enum { ROW = 512 };

@@ -9,9 +9,9 @@
 # Samples that are not here need what the driver or the runtime for the CPU lacks, by the calls and instructions that they have: textures, arrays
 # or surfaces (simpleTexture, simpleTextureDrv, simplePitchLinearTexture, simpleLayeredTexture, simpleCubemapTexture, simpleSurfaceWrite,
 # convolutionTexture, dct8x8, lineOfSight, HSOpticalFlow, NV12toBGRandResize, stereoDisparity); tensor cores (*TensorCoreGemm); mbarrier
-# (simpleAWBarrier); launches by kernels (cdp*); memory or conditional nodes of graphs (graphMemoryNodes, graphMemoryFootprint, graphConditionalNodes);
-# pools of memory (streamOrderedAllocation*); events of other processes (simpleIPC); attributes of streams (simpleAttributes); an error of its own for a
-# failed assert (simpleAssert); or another library (NVRTC, cuBLAS, cuFFT, cuRAND, NPP, OpenGL and the like).
+# (simpleAWBarrier); launches by kernels (cdp*); pools of other processes (streamOrderedAllocationIPC); two GPUs (streamOrderedAllocationP2P); events of
+# other processes (simpleIPC); attributes of streams (simpleAttributes); an error of its own for a failed assert (simpleAssert); or another library (NVRTC,
+# cuBLAS, cuFFT, cuRAND, NPP, OpenGL and the like). graphMemoryFootprint runs for ten minutes.
 #
 # Catches: PTX as nvcc writes it for others' kernels that is refused or computes something else.
 . "${top_srcdir:=.}/test/tap.sh"
@@ -52,7 +52,7 @@ if [ "${FULMAR_CUDA_SAMPLES-}" ]; then
         shift 2
         [ -d "$dir" ] || return
         mapfile -t sources < <(find "$dir" -name '*.cu' -o -name '*.cpp')
-        program "$(basename "$dir")" "$pattern" "-I$FULMAR_CUDA_SAMPLES/Common -I$dir -I$dir/inc" "${sources[@]}" -- "$@"
+        program "$(basename "$dir")" "$pattern" "${more-} -I$FULMAR_CUDA_SAMPLES/Common -I$dir -I$dir/inc" "${sources[@]}" -- "$@"
     }
     passed='[Pp]assed|PASS|SUCCESS|OK'
     for s in vectorAdd matrixMul fp16ScalarProduct simpleVoteIntrinsics simpleAtomicIntrinsics simpleCooperativeGroups; do
@@ -80,6 +80,10 @@ if [ "${FULMAR_CUDA_SAMPLES-}" ]; then
              6_Performance/LargeKernelParameter 6_Performance/alignedTypes; do
         sample "$s" "$passed"
     done
+    sample 2_Concepts_and_Techniques/streamOrderedAllocation 'PostSync PASSED'
+    sample 3_CUDA_Features/simpleCudaGraphs 'Cloned Graph Output'
+    sample 3_CUDA_Features/graphMemoryNodes 'Cleanup complete'
+    more=-rdc=true sample 3_CUDA_Features/graphConditionalNodes 'simpleSwitchGraph: Complete'
     sample 2_Concepts_and_Techniques/reductionMultiBlockCG 'GPU result = 1\.99240' # the host's sum is 1.99240136
     sample 5_Domain_Specific/quasirandomGenerator 'L1 norm: [0-9.]+E-(0[7-9]|1)'
     sample 5_Domain_Specific/SobolQRNG 'L1-Error: 0$'

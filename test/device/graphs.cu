@@ -1,5 +1,5 @@
 /*
- * graphs.cu - CUDA graphs by the calls of the runtime, for program.sh: captured and built, changed, with Fulmar's device library in a node.
+ * graphs.cu - CUDA graphs by the calls of the runtime, for program.sh: captured and built, changed, with memory, with Fulmar's device library in a node.
  * The order of random graphs is tested by test/cuda_cpu/graph.c.
  */
 #include <cuda_runtime.h>
@@ -174,6 +174,66 @@ static void built()
     GOOD(cudaEventDestroy(e));
 }
 
+/* y = 3 in memory that the graph allocates and frees, captured and then built behind it. */
+static void memory()
+{
+    cudaStream_t s;
+    cudaGraph_t g;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t alloc, fill, copy, release;
+    cudaGraphNodeType type;
+    cudaMemPool_t pool;
+    int *p, device;
+    uint64_t live = 1;
+    size_t edges = 0;
+    GOOD(cudaGetDevice(&device));
+    GOOD(cudaDeviceGetDefaultMemPool(&pool, device));
+    GOOD(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &live));
+    CHECK(live == 0);
+    GOOD(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    GOOD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    GOOD(cudaMallocAsync(&p, N * 4, s));
+    GOOD(cudaMemsetAsync(p, 0, N * 4, s));
+    axpy<<<1, N, 0, s>>>(p, x, 3);
+    GOOD(cudaMemcpyAsync(y, p, N * 4, cudaMemcpyDeviceToDevice, s));
+    GOOD(cudaFreeAsync(p, s));
+    GOOD(cudaStreamEndCapture(s, &g));
+#if CUDART_VERSION >= 13000
+    GOOD(cudaGraphGetEdges(g, NULL, NULL, NULL, &edges));
+#else
+    GOOD(cudaGraphGetEdges(g, NULL, NULL, &edges));
+#endif
+    CHECK(edges == 4);
+    cudaMemAllocNodeParams a = cudaMemAllocNodeParams();
+    a.poolProps.allocType = cudaMemAllocationTypePinned;
+    a.poolProps.location.type = cudaMemLocationTypeDevice;
+    a.poolProps.location.id = device;
+    a.bytesize = N * 4;
+    GOOD(cudaGraphAddMemAllocNode(&alloc, g, NULL, 0, &a));
+    GOOD(cudaGraphNodeGetType(alloc, &type));
+    CHECK(type == cudaGraphNodeTypeMemAlloc && a.dptr && a.dptr != p);
+    cudaMemsetParams m = {a.dptr, 0, 7, 4, N, 1};
+    GOOD(cudaGraphAddMemsetNode(&fill, g, &alloc, 1, &m));
+    GOOD(cudaGraphAddMemcpyNode1D(&copy, g, &fill, 1, z, a.dptr, N * 4, cudaMemcpyDeviceToDevice));
+    GOOD(cudaGraphAddMemFreeNode(&release, g, &copy, 1, a.dptr));
+    GOOD(cudaGraphInstantiate(&exec, g, 0));
+    set(x, 1), set(y, 0), set(z, 0);
+    for (int k = 0; k < 2; k++)
+        GOOD(cudaGraphLaunch(exec, s));
+    GOOD(cudaStreamSynchronize(s));
+    CHECK(get(y) == 3 && get(z) == 7);
+    GOOD(cudaDeviceGetGraphMemAttribute(device, cudaGraphMemAttrUsedMemCurrent, &live));
+    CHECK(live == 0);
+    GOOD(cudaDeviceGraphMemTrim(device));
+    GOOD(cudaGraphExecDestroy(exec));
+    GOOD(cudaGraphDestroy(g));
+    GOOD(cudaMallocAsync(&p, N * 4, s));
+    GOOD(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &live));
+    CHECK(live >= N * 4);
+    GOOD(cudaFreeAsync(p, s));
+    GOOD(cudaStreamDestroy(s));
+}
+
 /* ---- Fulmar ---------------------------------------------------------------------------------------------------------- */
 
 __global__ void send(uint64_t *word, int to)
@@ -217,6 +277,7 @@ int main()
     GOOD(cudaMalloc(&z, N * 4));
     captured();
     built();
+    memory();
     shmem_init();
     ring();
     shmem_finalize();

@@ -78,9 +78,71 @@ static void ring()
     CHECK(got == 107);
 }
 
+/* Managed variables of both files: the host and kernels of both see each other's values. */
+__managed__ int here[3] = {1, 2, 3};
+
+__global__ void add_managed()
+{
+    here[threadIdx.x] += there;
+}
+
+static void managed()
+{
+    CHECK(here[2] == 3 && there == 20);
+    there = 50;
+    add_managed<<<1, 3>>>();
+    GOOD(cudaDeviceSynchronize());
+    CHECK(here[0] == 51 && here[2] == 53);
+    other_file_adds();
+    CHECK(there == 51 && here[1] == 52);
+}
+
+#if CUDART_VERSION >= 13000
+/* A loop in a graph, whose body counts until the host's number. */
+__global__ void count(int *n, int until, cudaGraphConditionalHandle more)
+{
+    cudaGraphSetConditional(more, ++*n < until);
+}
+
+static void loop()
+{
+    cudaGraph_t g;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t node;
+    cudaGraphConditionalHandle more;
+    int *n, until = 6;
+    GOOD(cudaMallocManaged(&n, sizeof *n));
+    GOOD(cudaGraphCreate(&g, 0));
+    GOOD(cudaGraphConditionalHandleCreate(&more, g, 1, cudaGraphCondAssignDefault));
+    cudaGraphNodeParams p = {cudaGraphNodeTypeConditional};
+    p.conditional.handle = more, p.conditional.type = cudaGraphCondTypeWhile, p.conditional.size = 1;
+    GOOD(cudaGraphAddNode(&node, g, NULL, NULL, 0, &p));
+    void *args[] = {&n, &until, &more};
+    cudaGraphNodeParams k = {cudaGraphNodeTypeKernel};
+    k.kernel.func = (void *)count, k.kernel.gridDim = k.kernel.blockDim = dim3(1), k.kernel.kernelParams = args;
+    GOOD(cudaGraphAddNode(&node, p.conditional.phGraph_out[0], NULL, NULL, 0, &k));
+    GOOD(cudaGraphInstantiate(&exec, g, 0));
+    for (int launches = 0; launches < 2; launches++) {
+        *n = 0;
+        GOOD(cudaGraphLaunch(exec, 0));
+        GOOD(cudaDeviceSynchronize());
+        CHECK(*n == until);
+    }
+    GOOD(cudaGraphExecDestroy(exec));
+    GOOD(cudaGraphDestroy(g));
+    GOOD(cudaFree(n));
+}
+#else
+static void loop()
+{
+}
+#endif
+
 int main()
 {
     results();
+    managed();
+    loop();
     for (int k = 0; k < 2; k++) {
         shmem_init();
         ring();

@@ -31,5 +31,7 @@ template <typename T> __global__ void fill(T *p, T v)
 {
     p[threadIdx.x] = v + (T)next_count();
 }
+extern __managed__ int there;
 int other_file(int *p);
+void other_file_adds();
 #endif

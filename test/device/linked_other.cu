@@ -36,6 +36,19 @@ __global__ void ten(int *p)
     *p = mine(10);
 }
 
+__managed__ int there = 20;
+
+__global__ void add_there()
+{
+    there++;
+}
+
+void other_file_adds()
+{
+    add_there<<<1, 1>>>();
+    cudaDeviceSynchronize();
+}
+
 int other_file(int *p)
 {
     int v = 0, w = 0;
