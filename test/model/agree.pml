@@ -20,9 +20,9 @@
  * as it is there, in whatever way the receiver gets it. A coordinator other than member 0 sends ASK to all.
  * Votes contain no proposals: all living members have adopted what is decided, also the next coordinator. ACCEPT contains
  * no number: it arrives before the member's vote for the next agreement.
- * Asserted: all decisions are the same, also those of members that died later (agreed). They contain the contributions of all
- * living members, all dead members that a living member knew when it began, and no living member as a dead one. A living
- * member that waits for ever is an invalid end state: members do not die in a state where nothing else can happen.
+ * Asserted: all decisions are the same, also those of members that died later (agreed). They contain each member's
+ * contribution, or list it as dead; they list all deaths that a living member knew when it began, and no living member. A
+ * living member that waits for ever is an invalid end state: members do not die in a state where nothing else can happen.
  * Bound: 3 members, 3 agreements, 2 deaths; 4 members, 2 agreements, 1 death; 4 members, 1 agreement, 3 deaths.
  *
  * mutant 1  assert  a coordinator decides without waiting for ACCEPT
@@ -41,6 +41,7 @@
  * mutant 14 assert  the decision has only the deaths that the coordinator knows
  * mutant 15 assert  a proposal of the previous agreement is adopted
  * mutant 16 assert  a decision of the previous agreement is taken
+ * mutant 17 assert  the decision has only the deaths that the votes list
  */
 #define M(n) (MUTANT == n)
 #define N 4
@@ -99,11 +100,12 @@ inline collect(from, content) { /* into r */
     merged[r] = merged[r] | (content & (M(14) -> 15 : 255))
 }
 
-#define lacks(i) (alive(i) && (!in(i, result) || as_dead(began[i]) & ~result))
+#define lacks(i) (!in(i, result | result >> 4) || alive(i) && as_dead(began[i]) & ~result)
 
 inline decide(i, result, received) {
     assert(!agreed[at[i]] || agreed[at[i]] == result);
-    assert(agreed[at[i]] || !lacks(0) && !lacks(1) && !lacks(2) && !lacks(3) && !(result & as_dead(all & ~dead)));
+    assert(agreed[at[i]] || !lacks(0) && !lacks(1) && !lacks(2) && (n < 4 || !lacks(3)));
+    assert(!(result & as_dead(all & ~dead)));
     agreed[at[i]] = result; decision[i] = result;
     if
     :: !received || !M(8) -> send_all(i, asked[CURRENT(i)], DECIDE, at[i], result)
@@ -137,7 +139,7 @@ inline proceed(i) {
     if
     :: coordinator[i] == i && !proposed[i] && !waits_for(s, M(9)) ->
         proposed[i] = 1;
-        adopted[i] = (adopted[i] && !M(2) -> adopted[i] : merged[CURRENT(i)] | as_dead(knows[i]));
+        adopted[i] = (adopted[i] && !M(2) -> adopted[i] : merged[CURRENT(i)] | (M(17) -> 0 : as_dead(knows[i])));
         accepts[i] = bit_of(i);
         send_all(i, all & ~knows[i], PROPOSE, at[i], adopted[i])
     :: else
