@@ -11,7 +11,7 @@ _fulmar_help() {
                  n = split($0, word, /,? /)
                  for (i = 1; i <= n; i++)
                      if (word[i] !~ /^-/) value = word[i]
-                     else if (what == "list") { sub(/=.*/, "=", word[i]); print word[i] }
+                     else if (what == "list") { sub(/\[=.*/, "", word[i]); sub(/=.*/, "=", word[i]); print word[i] }
                      else if (word[i] == option) found = 1
                  if (found) print value }'
 }

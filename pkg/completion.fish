@@ -46,6 +46,7 @@ for line in ($tool --help 2>/dev/null | string match -r '^ +-.*')
     set -l words
     set -l value
     for word in (string split ' ' -- (string replace -a ', ' ' ' -- $parts[1]))
+        set word (string replace -r '\[=.*' '' -- $word) # a value that may be left out
         switch $word
             case '--*=*'
                 string match -rq -- '--(?<name>[^=]*)=(?<value>.*)' $word

@@ -16,6 +16,7 @@ _fulmar() {
     for line in ${(M)${(f)"$($words[1] --help 2> /dev/null)"}:# #-*}; do
         line=${line## #} text=${${line#*  }## #} options=() value=
         for option in ${${(s: :)line%%  *}%,}; do
+            option=${option%%\[=*} # a value that may be left out
             case $option in
             -*=*) options+=${option%%=*}=- value=${option#*=} ;; # =-: the value is in the same word
             --?*) options+=$option= ;;                           # =: in the same word or the next

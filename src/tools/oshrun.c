@@ -60,6 +60,19 @@ static void look_at_pes(void)
     judge();
 }
 
+/* The PEs that live have reached the first fence, which is answered if these are all; else the job is ended, now or once the exit of
+ * the others is found. */
+static void let_start(void)
+{
+    bool all = true;
+
+    look_at_pes();
+    for (int i = 0; i < job.npes && all; i++)
+        all = job.pes[i].ended || !pe_is_dying(&job.pes[i]);
+    if (all && !job.ending)
+        server_meet();
+}
+
 static void on_signal(int sig)
 {
     switch (sig) {
@@ -153,6 +166,8 @@ static void step(double until)
         report_absent();
     while (fds[0].revents && read(signal_fd, &info, sizeof info) == sizeof info)
         on_signal(info.ssi_signo);
+    if (server_meets())
+        let_start();
     if (out_error())
         lose_output();
     if (!job.ending && job.dying_until && now() >= job.dying_until)
@@ -182,6 +197,7 @@ static void run(void)
     io_drain();
     if (job.opt.role == ROLE_FRONT)
         engine_ended();
+    report_deaths();
     for (last = now() + USER_GRACE_S; output_left() && (!job.ending || now() < last);)
         step(job.ending ? last : 0);
     if (out_error())
@@ -212,6 +228,8 @@ int main(int argc, char **argv)
     job.timeout_at = job.opt.timeout_s ? now() + job.opt.timeout_s : 0;
     if (job.opt.gdb >= 0)
         setenv("SHMEM_START_TIMEOUT", "0", 0); /* PEs wait while the user steps through another one */
+    if (job.opt.survive)
+        setenv("SHMEM_FAULTS", "continue", 1);
     pes_up();
     io_up(job.pes[0].rank, job.npes, job.opt.label && job.opt.role != ROLE_FRONT, job.opt.role == ROLE_FRONT ? engine_heard : NULL);
     topology = cores_up();

@@ -63,6 +63,7 @@ struct options {
     double timeout_s; /* 0: none */
     int gdb;          /* the PE that runs under gdb; -1: none */
     bool mps;         /* NVIDIA's Multi-Process Service runs for the job */
+    int survive;      /* the job goes on after the death of a PE while at least this many have not failed; 0: it ends */
     int input;        /* the PE that gets standard input, or INPUT_ */
     const char *output; /* folder of a file for each PE's output; NULL: none */
 };
@@ -87,6 +88,7 @@ struct pe {
     int death_sig;   /* parent-death signal, beside what the guardian sends; 0: none */
     pid_t pid;       /* 0 until started; not reaped, so not reused until oshrun ends */
     enum end_state ended;
+    bool died;       /* it failed, and the job went on, or ended because too few were left */
     siginfo_t end;   /* once it ended */
     void *cpuset;    /* hwloc_cpuset_t of its core, NULL when not bound */
     size_t nmask;    /* the same as a cpu_set_t of this many bytes */
@@ -99,6 +101,7 @@ extern struct job {
     struct options opt;
     struct pe *pes;
     int npes, live, status; /* npes: PEs that this process starts, 1 except in ROLE_JOB */
+    int ndied, first_death; /* with --survive: PEs that died, and the status of the first one */
     bool ending;
     /* Times; 0: not set */
     double kill_at, timeout_at;
@@ -119,6 +122,8 @@ _Noreturn void usage_error(const char *format, ...) __attribute__((format(printf
 enum { MAX_PES = 1 << 15 };
 /* A number of PEs or slots; what: what it is, for the error. */
 int opt_count(const char *what, const char *text);
+/* False: no network interface has an address. */
+bool have_interface(void);
 /* The value of --bind-to or --map-by, NULL for the default. */
 const char *level_name(enum level level);
 
@@ -144,6 +149,10 @@ long start_limit_s(void);
 void report_absent(void);
 /* The engine exited and its output was read. Its status is the job's when no PE's oshrun reported a failure. */
 void engine_ended(void);
+/* Is a PE exiting? Its sockets are closed, which others may notice, before waitid reports its exit. */
+bool pe_is_dying(const struct pe *pe);
+/* With --survive: say which PEs died, if any. */
+void report_deaths(void);
 /* Decide the job's status from the PEs that exited and the first PMIx_Abort. When several are new, a PE that died without
  * PMIx_Abort counts first, as its death may have caused the abort, and among those one killed by a signal. */
 void judge(void);
@@ -297,12 +306,15 @@ int accept_failure(void);
 /* oshrun_pmix.c */
 
 /* Start the server for the job: afterwards clients may connect. Sets *wake_fd, readable after an abort, a connection, accept_refused and
- * accept_failure. */
-int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd);
+ * accept_failure. hold: the first fence waits for server_meet. */
+int server_up(struct pe *pe, int npes, int napps, void *topology, bool hold, int *wake_fd);
 /* Has a PE connected? *wake_fd becomes readable when the first one does. */
 bool server_connected(void);
-/* Have all PEs reached a fence? */
+/* Have all PEs passed a fence? */
 bool server_fenced(void);
+/* Does the first fence wait for server_meet? The living PEs have reached it. *wake_fd becomes readable. */
+bool server_meets(void);
+void server_meet(void);
 /* In a signal handler, while server_up takes too long: say so and exit. */
 _Noreturn void server_is_late(void);
 /* Append the variables by which a PE finds the server to its environment. Returns 0 or -errno. */

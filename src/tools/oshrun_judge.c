@@ -194,10 +194,44 @@ static bool has_left(const struct pe *pe)
     return pmix_of(pe) != PMIX_CONNECTED;
 }
 
-static void judge_exit(struct pe *pe)
+/* A PE failed: the job ends, or with --survive goes on. Before the first fence the others need it to start. */
+static void lose_pe(struct pe *pe, int status, const char *how)
 {
     const char *rest = job.live || job.opt.role == ROLE_PE ? "; ending the others" : "";
+    int left = job.npes - job.ndied - 1;
+
+    if (!job.opt.survive || !server_fenced()) {
+        fail(status, "%s %s%s", whereabouts(pe), how, rest);
+        return;
+    }
+    kill(-pe->pid, SIGKILL); /* its program, if a script started that */
+    pe->died = true;
+    if (!job.ndied++)
+        job.first_death = status;
+    if (left < job.opt.survive)
+        fail(job.first_death, "%s %s; %d of %d PEs left, --survive needs %d%s", whereabouts(pe), how, left, job.npes, job.opt.survive,
+             rest);
+    else
+        say("oshrun: %s %s; the job goes on with %d of %d PEs", whereabouts(pe), how, left, job.npes);
+}
+
+void report_deaths(void)
+{
+    enum { NAMED = 20 };
+    char list[NAMED * 8] = "";
+    int n = 0, at = 0;
+
+    for (int i = 0; i < job.npes && n < NAMED; i++)
+        if (job.pes[i].died)
+            at += snprintf(list + at, sizeof list - at, "%s%d", n++ ? ", " : "", job.pes[i].rank);
+    if (n)
+        say("oshrun: %d of %d PEs died: %s%s", job.ndied, job.npes, list, n < job.ndied ? ", ..." : "");
+}
+
+static void judge_exit(struct pe *pe)
+{
     const siginfo_t *how = &pe->end;
+    char text[96];
 
     if (job.ending)
         return;
@@ -208,12 +242,13 @@ static void judge_exit(struct pe *pe)
             return;
         }
         const char *name = sigabbrev_np(how->si_status), *words = sigdescr_np(how->si_status);
-        fail(128 + how->si_status, "%s was killed by SIG%s (%s)%s", whereabouts(pe), name ? name : "?",
-             words ? words : "unknown", rest);
-    } else if (how->si_status)
-        fail(how->si_status, "%s exited with status %d%s", whereabouts(pe), how->si_status, rest);
-    else if (job.live && !has_left(pe))
-        fail(1, "%s exited with status 0 but without shmem_finalize%s", whereabouts(pe), rest);
+        snprintf(text, sizeof text, "was killed by SIG%s (%s)", name ? name : "?", words ? words : "unknown");
+        lose_pe(pe, 128 + how->si_status, text);
+    } else if (how->si_status) {
+        snprintf(text, sizeof text, "exited with status %d", how->si_status);
+        lose_pe(pe, how->si_status, text);
+    } else if (job.live && !has_left(pe))
+        lose_pe(pe, 1, "exited with status 0 but without shmem_finalize");
 }
 
 void lose_output(void)
@@ -224,8 +259,7 @@ void lose_output(void)
         fail(1, "cannot write standard output: %s%s", strerror(out_error()), job.live ? "; ending the job" : "");
 }
 
-/* Is the process exiting? Its sockets are closed, which other PEs may notice, before waitid reports its exit. */
-static bool dying(const struct pe *pe)
+bool pe_is_dying(const struct pe *pe)
 {
     enum { PF_EXITING = 4 }; /* Linux, include/linux/sched.h */
 
@@ -238,8 +272,10 @@ static bool cause_is_dying(void)
     bool found = false;
 
     for (int i = 0; i < job.npes && !found; i++)
-        found = job.pes[i].pid && !job.pes[i].ended && pmix_of(&job.pes[i]) != PMIX_ABORTED && dying(&job.pes[i]);
-    if (found && !job.dying_until)
+        found = job.pes[i].pid && !job.pes[i].ended && pmix_of(&job.pes[i]) != PMIX_ABORTED && pe_is_dying(&job.pes[i]);
+    if (!found)
+        job.dying_until = 0;
+    else if (!job.dying_until)
         job.dying_until = now() + DYING_S;
     return found && now() < job.dying_until;
 }

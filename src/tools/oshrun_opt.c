@@ -17,16 +17,18 @@
 #endif
 
 enum key {
-    NP, PER_HOST, LABEL, OUTPUT, INPUT, GDB, MPS, ENV, ENV_ALL, BIND, MAP, REPORT, VERBOSE, DRY_RUN, TIMEOUT, WDIR, HOST, HOSTFILE, ENGINE,
-    HELP, SHOW_VERSION, UNUSED, REFUSED
+    NP, PER_HOST, LABEL, OUTPUT, INPUT, GDB, MPS, SURVIVE, ENV, ENV_ALL, BIND, MAP, REPORT, VERBOSE, DRY_RUN, TIMEOUT, WDIR, HOST, HOSTFILE,
+    ENGINE, HELP, SHOW_VERSION, UNUSED, REFUSED
 };
+
+#define OPTIONAL "[=N]"
 
 /* One row for each option. Names of several letters take one or two dashes; the value of one that takes a number may follow
  * without a space. The first two names are in --help; the others, and rows without help, are spellings of other launchers. */
 static const struct row {
     enum key key;
     const char *names[4];
-    const char *arg; /* with a space: two words */
+    const char *arg; /* with a space: two words; OPTIONAL: in the option's own word or not at all */
     const char *help;
     const char *note; /* UNUSED: why it has no effect; REFUSED: what to use */
 } rows[] = {
@@ -37,6 +39,7 @@ static const struct row {
     {INPUT, {"stdin", NULL, "input"}, "N|all|none", "the PE that gets standard input (default: 0)", NULL},
     {GDB, {"gdb"}, "N", "start this PE under gdb, in this terminal; all PEs are on this machine", NULL},
     {MPS, {"mps"}, NULL, "run NVIDIA's Multi-Process Service for this job; all PEs are on this machine", NULL},
+    {SURVIVE, {"survive"}, OPTIONAL, "when PEs die, go on while at least N (default: 1) are left; all PEs are on this machine", NULL},
     {ENV, {"x"}, "VAR[=VALUE]", "set this environment variable for the PEs of this program (repeatable)", NULL},
     {MAP, {"map-by"}, "slot|node|socket|numa|core|hwthread", "PEs go to these in turn, node: to the hosts; slot: fill host after host (default)", NULL},
     {BIND, {"bind-to"}, "core|hwthread|numa|socket|none", "to what each PE is bound (default: core for 2 PEs or more, if there are enough)", NULL},
@@ -71,7 +74,8 @@ static _Noreturn void help(void)
         for (int k = 0; k < NSHOWN && rows[i].names[k]; k++)
             n += snprintf(left + n, sizeof left - n, "%s%s%s", k ? ", " : "", rows[i].names[k][1] ? "--" : "-",
                           rows[i].names[k]);
-        n += snprintf(left + n, sizeof left - n, "%s%s", rows[i].arg ? " " : "", rows[i].arg ? rows[i].arg : "");
+        n += snprintf(left + n, sizeof left - n, "%s%s", rows[i].arg && strcmp(rows[i].arg, OPTIONAL) ? " " : "",
+                      rows[i].arg ? rows[i].arg : "");
         printf("  %-31s %s%s\n", left, n > 31 ? " " : "", rows[i].help);
     }
     printf("  %-31s %s\n", "--", "end of options");
@@ -171,6 +175,14 @@ static void check_gdb(struct options *opt)
     opt->input = INPUT_NONE;
 }
 
+static void check_survive(const struct options *opt)
+{
+    if (opt->survive > opt->npes)
+        usage_error("--survive=%d: the job has %d PEs", opt->survive, opt->npes);
+    if (opt->survive && opt->role != ROLE_JOB)
+        usage_error("--survive: the PEs must be on this machine");
+}
+
 static void add_env(struct app *app, const char *text)
 {
     const char *value = strchr(text, '=') ? "" : getenv(text);
@@ -205,6 +217,7 @@ static void apply(struct options *opt, struct app *app, const struct row *row, c
     case INPUT: opt->input = input_of(value); break;
     case GDB: opt->gdb = gdb_of(value); break;
     case MPS: opt->mps = true; break;
+    case SURVIVE: opt->survive = value ? opt_count("--survive", value) : 1; break;
     case ENV: add_env(app, value); break;
     case ENV_ALL: add_env(&opt->all, value); break;
     case MAP: map_by(opt, value); break;
@@ -237,7 +250,7 @@ static int parse_option(struct options *opt, struct app *app, char **argv, int i
         usage_error("unknown option '%s'", arg);
     if (value && !row->arg)
         usage_error("option '%s' takes no value", arg);
-    if (row->arg && !value && !(value = argv[++i]))
+    if (row->arg && strcmp(row->arg, OPTIONAL) && !value && !(value = argv[++i]))
         usage_error("option '%s' needs a value: %s", arg, row->arg);
     if (row->arg && strchr(row->arg, ' ') && row->key != REFUSED) {
         if (!argv[i + 1])
@@ -321,6 +334,7 @@ void opt_parse(struct options *opt, int argc, char **argv)
     if (opt->input >= opt->npes)
         usage_error("--stdin %d: the job has %d PEs", opt->input, opt->npes);
     check_gdb(opt);
+    check_survive(opt);
     if (opt->mps && opt->role != ROLE_JOB)
         usage_error("--mps: the PEs must be on this machine; on other hosts start nvidia-cuda-mps-control before the job");
     hosts_spread(opt);

@@ -7,21 +7,20 @@
  *   word          written by            read by      order
  *   pe->pmix      PMIx thread           main thread  P1 -> M1
  *   connected     PMIx thread, once     main thread  relaxed: no other data
- *   fenced        PMIx thread           main thread  relaxed: the same
+ *   fenced        PMIx thread; main     both         P3 -> M3; FENCE_PASSED relaxed: the same
+ *   meeting       PMIx thread, once     main thread  plain; ordered by P3 -> M3
  *   thread_error  any thread            main thread  relaxed: the same
  *   abort record  PMIx thread, once     main thread  plain; ordered by P2 -> M2
  *   aborted       PMIx thread, once     main thread  P2 -> M2
  *
  * P1 -> M1  a client is answered after P1, so the state of a PE whose exit was found is final.
- * P2 -> M2  the record is complete before it is read.
+ * P2 -> M2, P3 -> M3  the record, or meeting, is complete before it is read.
  */
 #include "oshrun.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <pthread.h>
@@ -43,6 +42,14 @@ static char nspace[PMIX_MAX_NSLEN + 1], hostname[PMIX_MAX_NSLEN + 1];
 static int wake = -1;
 static struct abort_record record;
 static atomic_int aborted, connected, fenced, thread_error;
+static bool holds; /* --survive: the first fence waits for server_meet */
+static struct meeting { /* that fence */
+    pmix_modex_cbfunc_t done;
+    char *data;
+    size_t ndata;
+    void *arg;
+} meeting;
+enum { FENCE_HELD = 1, FENCE_PASSED };
 
 /* A call of the server's interface whose callback runs on PMIx's thread. */
 struct answer {
@@ -73,8 +80,7 @@ static pmix_status_t await(struct answer *a)
     return a->status;
 }
 
-static pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo,
-                                  pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t done, void *arg)
 {
     struct pe *pe = object;
 
@@ -94,8 +100,8 @@ static pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char msg[], pmix_proc_t procs[],
-                              size_t nprocs, pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char msg[], pmix_proc_t procs[], size_t nprocs,
+                              pmix_op_cbfunc_t done, void *arg)
 {
     struct pe *pe = object;
 
@@ -112,19 +118,26 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo, char *data,
-                              size_t ndata, pmix_modex_cbfunc_t done, void *arg)
+/* libpmix leaves PEs that died out of fences, so those of the others complete. The first one needs all PEs: server_meet answers it. */
+static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo, char *data, size_t ndata,
+                              pmix_modex_cbfunc_t done, void *arg)
 {
     (void)procs, (void)nprocs, (void)info, (void)ninfo;
-    atomic_store_explicit(&fenced, 1, memory_order_relaxed);
-    if (done)
+    bool first = !atomic_load_explicit(&fenced, memory_order_relaxed), hold = holds && first;
+
+    if (hold)
+        meeting = (struct meeting){done, data, ndata, arg};
+    if (first)
+        atomic_store_explicit(&fenced, hold ? FENCE_HELD : FENCE_PASSED, memory_order_release); /* P3 */
+    if (hold)
+        eventfd_write(wake, 1);
+    else if (done)
         done(PMIX_SUCCESS, data, ndata, arg, free, data);
     return PMIX_SUCCESS;
 }
 
 /* Called only for PEs of other hosts, and there are none. */
-static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo, pmix_modex_cbfunc_t done,
-                              void *arg)
+static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo, pmix_modex_cbfunc_t done, void *arg)
 {
     (void)proc, (void)info, (void)ninfo, (void)done, (void)arg;
     return PMIX_ERR_NOT_FOUND;
@@ -138,8 +151,7 @@ static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
 }
 
 /* The server library delivers events between PEs of this job itself. */
-static pmix_status_t on_register(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[], size_t ninfo,
-                                 pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t on_register(pmix_status_t *codes, size_t ncodes, const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t done, void *arg)
 {
     (void)codes, (void)ncodes, (void)info, (void)ninfo, (void)done, (void)arg;
     return PMIX_OPERATION_SUCCEEDED;
@@ -151,8 +163,8 @@ static pmix_status_t on_deregister(pmix_status_t *codes, size_t ncodes, pmix_op_
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range, pmix_info_t info[],
-                               size_t ninfo, pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range, pmix_info_t info[], size_t ninfo,
+                               pmix_op_cbfunc_t done, void *arg)
 {
     (void)code, (void)source, (void)range, (void)info, (void)ninfo, (void)done, (void)arg;
     return PMIX_OPERATION_SUCCEEDED;
@@ -193,8 +205,7 @@ static void key_add(struct keys *k, const char *key, const void *value, pmix_dat
     k->n++;
 }
 
-static void key_add_text(struct keys *k, const char *key, pmix_status_t (*text_of)(const pmix_cpuset_t *, char **),
-                         const pmix_cpuset_t *set)
+static void key_add_text(struct keys *k, const char *key, pmix_status_t (*text_of)(const pmix_cpuset_t *, char **), const pmix_cpuset_t *set)
 {
     char *text = NULL;
 
@@ -378,18 +389,6 @@ static pmix_status_t init_hushed(pmix_info_t *info, size_t ninfo)
     return rc;
 }
 
-static bool have_interface(void)
-{
-    struct ifaddrs *all = NULL, *i;
-
-    if (getifaddrs(&all))
-        return true; /* unknown */
-    for (i = all; i && !((i->ifa_flags & IFF_UP) && i->ifa_addr && i->ifa_addr->sa_family == AF_INET);)
-        i = i->ifa_next;
-    freeifaddrs(all);
-    return i;
-}
-
 static void say_why(pmix_status_t rc)
 {
     if (!have_interface())
@@ -411,7 +410,7 @@ static void name_job(const unsigned char *bits, size_t n)
         at += sprintf(nspace + at, "%02x", bits[i]);
 }
 
-int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd)
+int server_up(struct pe *pe, int npes, int napps, void *topology, bool hold, int *wake_fd)
 {
     pmix_topology_t topo = {.source = (char *)"hwloc", .topology = topology};
     bool no = false;
@@ -434,8 +433,10 @@ int server_up(struct pe *pe, int npes, int napps, void *topology, int *wake_fd)
         return -1;
     }
     accept_up(wake);
-    /* the other stores use files, which would remain when oshrun is killed */
-    setenv("PMIX_MCA_gds", "hash", 1);
+    setenv("PMIX_MCA_gds", "hash", 1); /* the other stores use files, which would remain when oshrun is killed */
+    holds = hold;
+    if (holds) /* else libpmix does not call on_fence */
+        setenv("PMIX_MCA_pmix_server_fence_localonly_opt", "0", 1);
     setenv("OMPI_MCA_orte_local_daemon_uri", NOT_ALONE, 0);
     PMIX_INFO_LOAD(&info[0], PMIX_TOPOLOGY2, &topo, PMIX_TOPO);
     PMIX_INFO_LOAD(&info[1], PMIX_SERVER_TOOL_SUPPORT, &no, PMIX_BOOL);
@@ -478,7 +479,19 @@ bool server_connected(void)
 
 bool server_fenced(void)
 {
-    return atomic_load_explicit(&fenced, memory_order_relaxed);
+    return atomic_load_explicit(&fenced, memory_order_relaxed) == FENCE_PASSED;
+}
+
+bool server_meets(void)
+{
+    return atomic_load_explicit(&fenced, memory_order_acquire) == FENCE_HELD; /* M3 */
+}
+
+void server_meet(void)
+{
+    atomic_store_explicit(&fenced, FENCE_PASSED, memory_order_relaxed);
+    if (meeting.done)
+        meeting.done(PMIX_SUCCESS, meeting.data, meeting.ndata, meeting.arg, free, meeting.data);
 }
 
 const struct abort_record *server_aborted(void)

@@ -207,7 +207,7 @@ int start_ready(void *topology)
         return 0;
     signal(SIGALRM, on_late);
     alarm(start_limit_s() < INT_MAX ? (unsigned)start_limit_s() : 0);
-    err = server_up(job.pes, job.npes, job.opt.napps, topology, &job.wake_fd);
+    err = server_up(job.pes, job.npes, job.opt.napps, topology, job.opt.survive, &job.wake_fd);
     alarm(0);
     return err;
 }

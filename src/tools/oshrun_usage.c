@@ -5,6 +5,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,4 +65,16 @@ static const char *const levels[] = {[LEVEL_NONE] = "none", [LEVEL_HWTHREAD] = "
 const char *level_name(enum level level)
 {
     return levels[level];
+}
+
+bool have_interface(void)
+{
+    struct ifaddrs *all = NULL, *i;
+
+    if (getifaddrs(&all))
+        return true; /* unknown */
+    for (i = all; i && !((i->ifa_flags & IFF_UP) && i->ifa_addr && i->ifa_addr->sa_family == AF_INET);)
+        i = i->ifa_next;
+    freeifaddrs(all);
+    return i;
 }
