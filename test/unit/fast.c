@@ -1,14 +1,17 @@
 /*
- * fast.c - which addresses the fast table of ops/state.h translates: heap, static data, spaces and added memory of PEs that loads and stores
- * reach, with the empty table none. What it misses takes the slow path.
+ * fast.c - which addresses ops/state.h translates: heap, static data, spaces and added memory of PEs that loads and stores reach, with the empty
+ * table none; and that puts, gets, updates and signals go no slower way to them. fast_slow.c stands for the slow paths.
  */
 #include "host/ops/address.h"
+#include "host/ops/amo.h"
+#include "host/ops/rma.h"
 
 #include "../tap.h"
 
 enum { PES = 3, REMOTE = 2, KIB = 1024, SPACES = SHI_ADDED };
 
 struct shi_world shi_world;
+int slow_paths; /* that fast_slow.c has seen */
 static struct shi_peer peers[PES], none[PES];
 static struct shmem_ctx ctx = {.n_pes = PES, .peer = peers, .peers = peers};
 
@@ -17,7 +20,7 @@ static struct range {
 } heap, data, space[SPACES];
 
 /* Ranges in no order, so that neighbours belong to different ones. */
-static char memory[2][(SPACES + 2) * KIB];
+static _Alignas(64) char memory[2][(SPACES + 2) * KIB];
 static void *at[SPACES][PES];
 static int16_t of[SPACES][PES];
 
@@ -57,7 +60,7 @@ static void check_range(const char *name, const struct range *r, int there)
                 char *due = pe == 0 ? r->mine + off : r->theirs + off;
                 if (!there || pe < 0 || pe >= REMOTE || off + bytes > KIB)
                     due = NULL;
-                char *is = shi_fast(&ctx, r->mine + off, bytes, pe);
+                char *is = shi_fast_added(&ctx, r->mine + off, bytes, pe);
                 if (is != due) {
                     CHECKF(0, "%s: %zu bytes at %zu of PE %d", name, bytes, off, pe);
                     return;
@@ -75,6 +78,27 @@ static void all_tables(void)
     check_range("static data", &data, 1);
     for (int i = 0; i < SPACES; i++)
         check_range("added", &space[i], 1);
+}
+
+/* Catches: an operation that goes to a space by the slow path. */
+static void operations(void)
+{
+    for (int i = 0; i < SPACES; i++) {
+        uint64_t *mine = (uint64_t *)space[i].mine, *theirs = (uint64_t *)space[i].theirs, got = 0, value = 100 + (uint64_t)i;
+        shi_rma_put("put", &ctx, mine, &value, 8, 1, 0);
+        CHECKF(theirs[0] == value, "space %d: put", i);
+        shi_rma_get("get", &ctx, &got, mine, 8, 1, 0);
+        CHECKF(got == value, "space %d: get", i);
+        const struct shi_amo_call add = {"add", "dest", SHI_AMO_ADD, 5, 0};
+        shi_amo_update(&ctx, mine, 8, 1, &add);
+        CHECKF(shi_amo_fetch(&ctx, mine, 8, 1, &add) == value + 5 && theirs[0] == value + 10, "space %d: additions", i);
+        shi_signal("signal", &ctx, mine + 1, value, SHMEM_SIGNAL_SET, 1);
+        CHECKF(theirs[1] == value, "space %d: signal", i);
+    }
+    CHECKF(slow_paths == 0, "%d calls took a slow path", slow_paths);
+    uint64_t value = 1;
+    shi_rma_put("put", &ctx, space[0].mine, &value, 8, REMOTE, 0);
+    CHECK(slow_paths > 0); /* of a PE that only the network reaches */
 }
 
 static void some_removed(void)
@@ -100,6 +124,7 @@ static void empty_table(void)
 int main(void)
 {
     RUN(all_tables, "heap, static data and spaces of each reachable PE are translated, and nothing beside them");
+    RUN(operations, "operations on them take no slow path");
     RUN(some_removed, "spaces that have ended are not");
     RUN(empty_table, "with the empty table all takes the slow path");
     return tap_end();

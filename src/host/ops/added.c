@@ -107,10 +107,14 @@ void *shi_added_reach_slow(int pe, int kinds, const void *addr, size_t bytes)
     return (char *)one[i].at[pe] + off;
 }
 
-void *shi_fast_added(const struct shi_peer *p, const void *addr, size_t bytes)
+void *shi_fast_added(const struct shmem_ctx *ctx, const void *addr, size_t bytes, int pe)
 {
+    void *at = shi_fast(ctx, addr, bytes, pe);
+    if (at || !shi_added_any() || (unsigned)pe >= ctx->n_pes)
+        return at;
+    const struct shi_peer *p = &ctx->peer[pe];
     /* The table is empty, and the length 0, where the slow path is to find it, so also with device memory that the host cannot access. */
-    return p->heap_bytes ? shi_added_reach(p->pe, SHI_ADDED_HOST | SHI_ADDED_DEVICE, addr, bytes) : NULL;
+    return p->heap_bytes ? shi_added_reach_slow(p->pe, SHI_ADDED_HOST | SHI_ADDED_DEVICE, addr, bytes) : NULL;
 }
 
 static int is_in(uintptr_t a, uintptr_t lo, size_t bytes)

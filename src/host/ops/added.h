@@ -1,7 +1,6 @@
 /*
  * added.h - memory that is symmetric beside the heaps and the static data: the program's own, and spaces; and memory of the program's device
- * that host calls take as a local buffer. init/adding.h adds and removes it. The fast path looks here behind heap and static data, when there
- * is any.
+ * that host calls take as a local buffer. init/adding.h adds and removes it. What misses the fast table is looked up here, when there is any.
  */
 #ifndef SHI_ADDED_H
 #define SHI_ADDED_H

@@ -16,7 +16,7 @@
 static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, int pe, const struct shi_amo_call *call,
                   struct shi_remote_addr *remote)
 {
-    void *at = shi_fast_word(ctx, addr, width, pe); /* for callers that have not tried */
+    void *at = (uintptr_t)addr & (width - 1) ? NULL : shi_fast_added(ctx, addr, width, pe);
     if (at)
         return at;
     enum shi_use use = call->op == SHI_AMO_FETCH ? SHI_READ : SHI_WRITE;
@@ -125,7 +125,7 @@ void shi_amo_wide(const struct shmem_ctx *ctx, const char *routine, void *dest, 
     SHI_SPAN(span, SHI_ATOMICS, routine, ctx->team, pe, SHI_WIDE_BYTES);
     struct shi_remote_addr remote;
     int is_remote = 0;
-    void *at = shi_fast_word(ctx, dest, SHI_WIDE_BYTES, pe);
+    void *at = shi_fast_added(ctx, dest, SHI_WIDE_BYTES, pe);
     if (!at)
         is_remote = shi_is_remote(routine, ctx, SHI_WRITE, "dest", dest, SHI_WIDE_BYTES, pe, &remote);
     if (!at && !is_remote)

@@ -68,6 +68,11 @@ void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *de
                       int pe, int how)
 {
     int signals = how & SHI_MORE;
+    void *at = shi_fast_added(ctx, dest, bytes, pe);
+    if (at) {
+        shi_copy(at, source, bytes);
+        return;
+    }
     shi_check_block(routine, "source", source, bytes, pe);
     SHI_SPAN(span, signals ? SHI_SIGNALS : SHI_PUTS, routine, ctx->team, pe, bytes + (signals ? sizeof(uint64_t) : 0));
     SHI_TSAN_WRITES_IGNORED;
@@ -90,6 +95,11 @@ void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *de
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
                       int pe, int how)
 {
+    const void *at = shi_fast_added(ctx, source, bytes, pe);
+    if (at) {
+        shi_copy(dest, at, bytes);
+        return;
+    }
     shi_check_block(routine, "dest", dest, bytes, pe);
     SHI_SPAN(span, SHI_GETS, routine, ctx->team, pe, bytes);
     struct shi_remote_addr from;
@@ -131,7 +141,7 @@ void shi_rma_put_strided(const char *routine, const struct shmem_ctx *ctx, void 
     size_t bytes = reach(s, s->dst);
     span.at = dest;
     span.extent = bytes;
-    void *at = shi_fast(ctx, dest, bytes, pe);
+    void *at = shi_fast_added(ctx, dest, bytes, pe);
     struct shi_remote_addr to;
     int remote = !at && shi_is_remote(routine, ctx, SHI_WRITE, "dest", dest, bytes, pe, &to);
     if (!at && !remote)
@@ -150,7 +160,7 @@ void shi_rma_get_strided(const char *routine, const struct shmem_ctx *ctx, void 
     if (s->count && s->block)
         check_strides(routine, s, pe);
     size_t bytes = reach(s, s->sst);
-    const void *at = shi_fast(ctx, source, bytes, pe);
+    const void *at = shi_fast_added(ctx, source, bytes, pe);
     struct shi_remote_addr from;
     int remote = !at && shi_is_remote(routine, ctx, SHI_READ, "source", source, bytes, pe, &from);
     if (!at && !remote)
@@ -168,7 +178,7 @@ void shi_signal(const char *routine, const struct shmem_ctx *ctx, uint64_t *sig_
     SHI_SPAN(span, SHI_SIGNALS, routine, ctx->team, pe, sizeof *sig_addr);
     if (shi_unlikely(span.began_ns != 0))
         describe_signal(&span, sig_addr, signal, sig_op);
-    uint64_t *at = shi_fast_word(ctx, sig_addr, sizeof *sig_addr, pe);
+    uint64_t *at = shi_fast_added(ctx, sig_addr, sizeof *sig_addr, pe);
     struct shi_remote_addr remote;
     if (sig_op != SHMEM_SIGNAL_SET && sig_op != SHMEM_SIGNAL_ADD)
         shi_die(routine, "sig_op = %d is neither SHMEM_SIGNAL_SET nor SHMEM_SIGNAL_ADD (pe = %d)", sig_op, pe);

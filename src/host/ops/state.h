@@ -2,9 +2,9 @@
  * state.h - state that every operation reads: the PEs of the job, the addresses of their memory, contexts.
  *
  * A context's table holds, for each PE that loads and stores can reach, the distance to its heap and to its static data
- * and their lengths. shi_fast moves an address inside one of them by a constant, and looks behind them in the table of spaces and added
- * memory (added.h). Everything else (bad PE, not symmetric, past the end, library not initialised, a PE of another node) misses the table;
- * address.h translates or diagnoses it.
+ * and their lengths. shi_fast moves an address inside one of them by a constant; what it misses is looked up in the table of spaces and
+ * added memory (shi_fast_added). Everything else (bad PE, not symmetric, past the end, library not initialised, a PE of another node) misses
+ * both; address.h translates or diagnoses it.
  * SHMEM_CHECK=1, SHMEM_STATS, SHMEM_TRACE and ThreadSanitizer in the program empty the table, so that every operation takes the slow
  * path, which alone checks and counts.
  */
@@ -85,9 +85,6 @@ static inline struct shmem_ctx *shi_ctx_of(shmem_ctx_t handle)
     return shi_unlikely((uintptr_t)handle < 2) ? &shi_ctx_small[(uintptr_t)handle] : handle;
 }
 
-/* shi_fast behind heap and static data: spaces and added memory of a peer of the fast table. */
-void *shi_fast_added(const struct shi_peer *p, const void *addr, size_t bytes);
-
 /* The address at which loads and stores reach [addr, + bytes) of PE pe of the context's team, or NULL: see address.h. */
 SHI_INLINE void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t bytes, int pe)
 {
@@ -100,8 +97,12 @@ SHI_INLINE void *shi_fast(const struct shmem_ctx *ctx, const void *addr, size_t 
     off = a - shi_world.data_lo;
     if (shi_likely(off < p->data_bytes && bytes <= p->data_bytes - off))
         return (void *)(a + p->data_delta);
-    return shi_fast_added(p, addr, bytes);
+    return NULL;
 }
+
+/* shi_fast, and behind it spaces and added memory of PEs of the fast table: the first look of functions that shi_fast sends on, which are out
+ * of line, as a call in it would cost the usual case registers. */
+void *shi_fast_added(const struct shmem_ctx *ctx, const void *addr, size_t bytes, int pe);
 
 /* The same of a word of width bytes; NULL also if it is not aligned to its width: no update of such a word is atomic. */
 SHI_INLINE void *shi_fast_word(const struct shmem_ctx *ctx, const void *addr, size_t width, int pe)
