@@ -10,7 +10,7 @@
 #include <shmemx.h>
 
 enum { BLOCK_BYTES = 64 << 10, WINDOW = 16 };
-static int ops = 20000, trips = 250;
+static int ops = 20000, trips = 250, windows = 32; /* of one launch, or more of them */
 
 struct kernel {
     const char *name;
@@ -52,7 +52,7 @@ static void loop_ping(void *arg, long calls)
 static void loop_stream(void *arg, long calls)
 {
     struct kernel *k = arg;
-    uint64_t n = (uint64_t)calls, bytes = BLOCK_BYTES, window = WINDOW;
+    uint64_t n = (uint64_t)(calls * windows), bytes = BLOCK_BYTES, window = WINDOW;
 
     start(k, (void *[]){&k->ctx, &k->w, &k->signal, &n, &window, &bytes}, (size_t[]){8, 8, 8, 8, 8, 8}, 6);
 }
@@ -81,7 +81,7 @@ static void loop_bare(void *arg, long calls)
 int main(int argc, char **argv)
 {
     if (argc > 1 && atoi(argv[1]) > 1)
-        ops /= atoi(argv[1]), trips /= atoi(argv[1]);
+        ops /= atoi(argv[1]), trips /= atoi(argv[1]), windows = 1;
     setenv("SHMEM_TEST_DEVICE_DIRECT", "0", 0);
     bench_init("ring", 2);
 
@@ -103,8 +103,8 @@ int main(int argc, char **argv)
         {"device_p_1_item", place, NULL, BENCH_MILLION_PER_S, 8, ops, loop_alone, &one, 0, {0}},
         {"device_p_private", place, NULL, BENCH_MILLION_PER_S, 8, ops, loop_alone, &private, 0, {0}},
         {"device_g", place, NULL, BENCH_US, 8, ops, loop_alone, &trip, 0, {0}},
-        {"device_stream_put", place, NULL, BENCH_GB_PER_S, BLOCK_BYTES, WINDOW, loop_stream, &put, 0, {0}},
-        {"device_stream_put_signal", place, "device_stream_put", BENCH_GB_PER_S, BLOCK_BYTES, WINDOW, loop_stream,
+        {"device_stream_put", place, NULL, BENCH_GB_PER_S, BLOCK_BYTES, (double)WINDOW * windows, loop_stream, &put, 0, {0}},
+        {"device_stream_put_signal", place, "device_stream_put", BENCH_GB_PER_S, BLOCK_BYTES, (double)WINDOW * windows, loop_stream,
          &put_signal, 0, {0}},
     };
     struct bench_case joint[] = {
