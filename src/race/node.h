@@ -8,9 +8,11 @@
 
 #include "race/cell.h"
 
-enum { RACE_STATICS, RACE_HEAP, RACE_DEVICE, RACE_SEGMENTS };
-/* The device heap may come up at any time: its part of the file has room for so many bytes, behind which nothing is checked. */
+enum { RACE_STATICS, RACE_HEAP, RACE_DEVICE, RACE_ADDED, RACE_ADDED_MOST = 32, RACE_SEGMENTS = RACE_ADDED + RACE_ADDED_MOST };
+/* The device heap may come up at any time, and added memory and spaces come and go: their parts of the file have room for so many bytes, behind
+ * which nothing is checked. */
 #define RACE_DEVICE_BYTES ((size_t)1 << 30)
+#define RACE_ADDED_BYTES ((size_t)1 << 28)
 enum { RACE_MODULES = 64, RACE_MODULE_NAME = 256, RACE_PLACES = 1 << 15, RACE_SYNCS = 1 << 14, RACE_SEEN = 1 << 12 };
 
 struct race_place {
@@ -50,13 +52,19 @@ struct race_shared {
     uint64_t routine_key[1024 * 8];
     char routine[1024 * 8][64];
     uint64_t sync_key[RACE_SYNCS];
+    struct {
+        uint64_t key; /* 0: free */
+        uint32_t pes; /* that have it */
+    } added[RACE_ADDED_MOST];
+    uint32_t adding; /* lock of these */
     struct race_place place[RACE_PLACES];
 };
 
 extern RACE_HIDDEN struct race_node {
     int me, pes;
     struct race_shared *shared;
-    uintptr_t lo[RACE_SEGMENTS], hi[RACE_SEGMENTS]; /* of this process; lo on a page */
+    uintptr_t lo[RACE_SEGMENTS], bytes[RACE_SEGMENTS]; /* of this process; lo on a page */
+    int segments;                                      /* those from this one on have no memory */
     char *cells;                                    /* first pairs: of PE 0; by page of symmetric memory, statics before heap */
     char *pages;                                    /* states of pages, as of page.h, in the same order */
     char *turns;                                    /* of actors, as of record.h */
@@ -72,6 +80,11 @@ void race_node_up(void);
 
 /* The device heap, with its first block, has come up. */
 void race_node_device(uintptr_t block);
+
+/* Added memory and spaces: PEs find the segment by a key that they have in common. -1: there is no room. A PE gives it up when no other PE
+ * accesses its memory of it. */
+int race_node_add(uint64_t key, uintptr_t lo, size_t bytes);
+void race_node_remove(int segment);
 
 /* The segment of an address of this process and the offset in it; -1: private memory. */
 int race_node_find(uintptr_t addr, uint64_t *offset);

@@ -50,6 +50,15 @@ void race_object_freed(const void *at)
     pthread_mutex_unlock(&changing);
 }
 
+void race_object_gone(uintptr_t lo, size_t bytes)
+{
+    pthread_mutex_lock(&changing);
+    for (size_t i = blocks; i-- > 0;)
+        if (block[i].lo - lo < bytes)
+            block[i] = block[--blocks];
+    pthread_mutex_unlock(&changing);
+}
+
 static int first_base(struct dl_phdr_info *info, size_t size, void *base)
 {
     (void)size;

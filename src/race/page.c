@@ -29,16 +29,16 @@ static struct peer {
 
 static void range(struct race_range *r, int segment)
 {
-    r->lo = race_node.lo[segment], r->bytes = race_node.hi[segment] - r->lo;
+    r->lo = race_node.lo[segment], r->bytes = race_node.bytes[segment];
     r->cells = (uint64_t *)(race_node.cells + race_node_page(race_node.me, segment, 0) * RACE_PAGE_CELLS);
 }
 
 /* Where this process sees the PE's segment, 0: nowhere. Its first pages may be none that PEs share: those of the program that are read only. */
 static uintptr_t seen_at(int segment, int pe)
 {
-    for (uintptr_t at = race_node.lo[segment]; at < race_node.hi[segment]; at += RACE_PAGE) {
+    for (uintptr_t at = race_node.lo[segment]; at - race_node.lo[segment] < race_node.bytes[segment]; at += RACE_PAGE) {
         uintptr_t there = (uintptr_t)pshmem_ptr((void *)at, pe);
-        if (there || segment == RACE_HEAP)
+        if (there || segment != RACE_STATICS)
             return there ? there - (at - race_node.lo[segment]) : 0;
     }
     return 0;
@@ -80,38 +80,49 @@ static void unlearn(uintptr_t lo, uintptr_t bytes)
     }
 }
 
-static void device_of(int pe, uintptr_t lo)
+/* The PE's segment is at lo in this process. */
+static void segment_at(int pe, int segment, uintptr_t lo)
 {
-    uintptr_t bytes = race_node.hi[RACE_DEVICE] - race_node.lo[RACE_DEVICE];
     if (peer && pe != race_node.me)
-        peer[pe].lo[RACE_DEVICE] = lo;
+        peer[pe].lo[segment] = lo;
     if (!lo)
         return;
-    unlearn(lo, bytes);
+    unlearn(lo, race_node.bytes[segment]);
     if (race_alone)
-        widen(lo, bytes);
+        widen(lo, race_node.bytes[segment]);
     race_page_changes++;
 }
 
-void race_page_device_up(void)
+void race_page_segment_up(int segment)
 {
-    uintptr_t lo = race_node.lo[RACE_DEVICE];
     for (int pe = 0; pe < race_node.pes; pe++)
-        device_of(pe, pe == race_node.me ? lo : (uintptr_t)pshmem_ptr((void *)lo, pe));
+        segment_at(pe, segment, pe == race_node.me ? race_node.lo[segment] : seen_at(segment, pe));
+}
+
+void race_page_segment_down(int segment)
+{
+    for (int pe = 0; peer && pe < race_node.pes; pe++) {
+        uintptr_t lo = pe == race_node.me ? race_node.lo[segment] : peer[pe].lo[segment];
+        peer[pe].lo[segment] = 0;
+        if (lo)
+            unlearn(lo, race_node.bytes[segment]);
+    }
+    race_page_changes++;
 }
 
 void race_page_peer(int pe, uintptr_t object, uintptr_t at)
 {
-    uintptr_t lo = at - (object - race_node.lo[RACE_DEVICE]);
-    if (peer && pe >= 0 && pe < race_node.pes && pe != race_node.me && peer[pe].lo[RACE_DEVICE] != lo)
-        device_of(pe, lo);
+    uint64_t offset;
+    int segment = race_node_find(object, &offset);
+    if (segment >= RACE_DEVICE && peer && pe >= 0 && pe < race_node.pes && pe != race_node.me && peer[pe].lo[segment] != at - offset)
+        segment_at(pe, segment, at - offset);
 }
 
 void race_page_visible(int pe)
 {
-    for (int s = 0; pe >= 0 && pe < race_node.pes && race_alone && s < RACE_SEGMENTS; s++)
+    for (int s = 0; pe >= 0 && pe < race_node.pes && race_alone && s < race_node.segments; s++)
         if (peer && peer[pe].lo[s])
-            widen(peer[pe].lo[s], race_node.hi[s] - race_node.lo[s]);
+            widen(peer[pe].lo[s], race_node.bytes[s]);
 }
 
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
@@ -121,8 +132,8 @@ void race_page_find(uintptr_t addr, struct race_where *w)
     w->pe = race_node.me;
     w->segment = race_node_find(addr, &w->offset);
     for (int pe = 0; peer && w->segment < 0 && pe < race_node.pes; pe++)
-        for (int s = 0; s < RACE_SEGMENTS; s++)
-            if (peer[pe].lo[s] && addr - peer[pe].lo[s] < race_node.hi[s] - race_node.lo[s])
+        for (int s = 0; s < race_node.segments; s++)
+            if (peer[pe].lo[s] && addr - peer[pe].lo[s] < race_node.bytes[s])
                 w->pe = pe, w->segment = s, w->offset = addr - peer[pe].lo[s];
     if (w->segment < 0)
         w->offset = addr;

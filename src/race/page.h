@@ -55,8 +55,9 @@ extern RACE_HIDDEN struct race_ranges {
 } race_ranges;
 
 void race_page_up(void);
-/* The device heap has come up. A kernel accesses the object of it at this address of the PE. */
-void race_page_device_up(void);
+/* The segment of the device heap or of added memory has come up, or goes. A kernel accesses the object of it at this address of the PE. */
+void race_page_segment_up(int segment);
+void race_page_segment_down(int segment);
 void race_page_peer(int pe, uintptr_t object, uintptr_t at);
 extern RACE_HIDDEN uint32_t race_page_changes; /* by these */
 /* The program may access the PE's memory by addresses of this process. */

@@ -10,7 +10,7 @@
  *
  * Shadow. Each 8 bytes of memory (a granule) have 4 cells of 8 bytes; a cell is one access (cell.h): actor, its epoch, kind, bytes of the
  * granule, place (where it is in the program); a pending access also has stream and stream's epoch, in a record (record.h). The cells of
- * symmetric memory, static and heap, are in one file that all PEs of the host map (node.c): a PE that accesses a peer's memory checks and
+ * symmetric memory, static, heap and added, are in one file that all PEs of the host map (node.c): a PE that accesses a peer's memory checks and
  * records in the peer's cells at the time of the call. Those of private memory are in the process; while the PE has one thread they hold
  * the buffers of nonblocking calls only. A load or store that a cell already holds, of this actor in this epoch, returns after a
  * compare; the first one of an epoch updates the cells, of a page that no other PE has accessed without atomic operations (page.h).
@@ -44,6 +44,7 @@
  *   record of an actor     its actor                       all                record.h: R1 (fence) -> A1 (fence), R2 (first, release) -> A2
  *   clock of a word        owner of its lock               owner of its lock  R3 (unlock, release) -> A3 (lock, acquire)
  *   place, module          the thread that takes it        reports            R4 (key, release) -> A4 (key, acquire)
+ *   added                  owner of the lock `adding`      owner of the lock  R5 (unlock, release) -> A5 (lock, acquire)
  *   seen                   reports, by compare-and-swap    reports            none: a set of hashes
  *   rows, races, leaving   all, atomic max and add         all                relaxed
  *   stream.epoch           the PE's threads, atomic add    the PE's threads   relaxed: T says which issues a quiet is after

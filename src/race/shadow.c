@@ -318,7 +318,7 @@ void race_shadow_at(const struct race_access *a, int pe, uintptr_t addr, size_t 
 {
     uint64_t offset;
     int segment = race_node_find(addr, &offset);
-    if (segment < 0 || bytes > race_node.hi[segment] - addr)
+    if (segment < 0 || bytes > race_node.bytes[segment] - offset)
         return; /* pshmem_ reports it */
     struct check c = {.a = a, .cell = race_cell_of(a), .owner = pe};
     struct race_page p;

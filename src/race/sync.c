@@ -16,7 +16,7 @@ uint64_t race_sync_key(uint64_t a, uint64_t b, uint64_t c)
 uint64_t race_sync_word(int pe, int segment, uint64_t offset)
 {
     enum { WORD = 8 };
-    return race_sync_key((uint64_t)pe << 2 | (uint64_t)(segment + 1), offset / WORD, 5);
+    return race_sync_key((uint64_t)pe << 8 | (uint64_t)(segment + 1), offset / WORD, 5);
 }
 
 static void lock(struct race_clock *c)

@@ -26,9 +26,9 @@ static void *after(const struct race_op *op, struct race_group *g, void *block, 
 {
     if (!g)
         return block;
-    if (block && !race_node.hi[RACE_DEVICE]) {
+    if (block && !race_node.bytes[RACE_DEVICE]) {
         race_node_device((uintptr_t)block);
-        race_page_device_up();
+        race_page_segment_up(RACE_DEVICE);
     }
     race_group_take(op->u, g, -1);
     race_object_allocated(block, bytes, op->pc, op->routine);

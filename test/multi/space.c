@@ -133,6 +133,7 @@ static void allocate(struct one *s, int words, unsigned how)
         for (int i = 0; i < words; i++)
             s->block[b].due[i] = (uint64_t)i * 3;
         shmem_putmem(at, s->block[b].due, bytes, me);
+        shmem_quiet();
     }
     shmem_team_sync(s->team);
 }
@@ -348,8 +349,9 @@ static void test_uses(void)
             shmem_long_p(sum, shmem_long_g(sum, root) + 1, root);
             shmem_quiet();
             shmem_clear_lock(&locks[i]);
+            shmem_team_sync(team); /* the next lock is another one */
         }
-        shmem_team_sync(team);
+        CHECK(me != root || *sum == 10L * members);
         shmem_set_lock(&locks[0]);
         shmem_long_atomic_add(&sum[1], 1, root);
         shmem_clear_lock(&locks[0]);

@@ -20,6 +20,8 @@ reported() { # CASE STATUS OUTPUT
     case $1 in
     *_private) object='private memory' ;;
     *_heap) object='byte 12 of 256 from shmem_malloc at litmus.c:[0-9]*' ;;
+    *_added) object='byte 12 of 65536 from shmemx_symmetric_add at litmus_more.c:[0-9]*' ;;
+    *_space) object='byte 12 of 256 from shmemx_space_malloc at litmus_more.c:[0-9]*' ;;
     *_d) object=d ;;
     *_spread) object='spread + 8' ;;
     *) object=x ;;

@@ -1,10 +1,11 @@
 /*
  * litmus_more.c - programs as in litmus.c for routines beyond OpenSHMEM's memory model: completion in parts, teams of any PEs, tagged messages, GPCs,
- * several signals and counted ones, additions to floats.
+ * several signals and counted ones, additions to floats, memory that becomes symmetric, atomics of the language.
  */
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "litmus.h"
 
@@ -160,6 +161,52 @@ static void o13_pointer(void)
         ;
     if (me == 1)
         read_x();
+}
+
+/* ---- memory that becomes symmetric ----------------------------------------------------------------------------------------- */
+
+/* The second time the memory has the first one's place, without its accesses. */
+static void put_and_load(int *word)
+{
+    shmem_barrier_all();
+    if (me == 0)
+        shmem_int_p(word, 1, 1);
+    if (mended)
+        shmem_barrier_all();
+    else
+        shmem_sync_all();
+    if (me == 1)
+        sink = *word;
+    shmem_barrier_all();
+}
+
+static void o4_added(void)
+{
+    enum { BYTES = 1 << 16 };
+    for (int i = 0; i < 2; i++) {
+        int *m = aligned_alloc(4096, BYTES);
+        m[3] = me;
+        if (shmemx_symmetric_add(m, BYTES, SHMEMX_MEMORY_HOST))
+            shmem_global_exit(3);
+        put_and_load(&m[3]);
+        shmemx_symmetric_remove(m);
+        sink = m[3];
+        free(m);
+    }
+}
+
+static void o4_space(void)
+{
+    const shmemx_space_config_t config = {.memory = SHMEMX_MEMORY_HOST, .size = 1 << 20};
+    for (int i = 0; i < 2; i++) {
+        shmemx_space_t space;
+        if (shmemx_space_create(SHMEM_TEAM_WORLD, &config, &space))
+            shmem_global_exit(3);
+        shmemx_space_malloc(space, 8000);
+        int *block = shmemx_space_malloc(space, 256);
+        put_and_load(&block[3]);
+        shmemx_space_destroy(space);
+    }
 }
 
 /* ---- teams of any PEs, strided collectives ---------------------------------------------------------------------------------- */
@@ -399,6 +446,8 @@ const struct litmus litmus_more[] = {
     {"o17", "O17", o17},
     {"o17_later", "O17", o17_later},
     {"o4_pointer", "O4", o4_pointer},
+    {"o4_added", "O4", o4_added},
+    {"o4_space", "O4", o4_space},
     {"c2_language", "C2", c2_language},
     {"o13_pointer", "O13", o13_pointer},
     {"o12_list", "O12", o12_list},
