@@ -5,6 +5,7 @@
 #ifndef CC_ENTRIES_H
 #define CC_ENTRIES_H
 
+#include "cuda_cpu/array_calls.h"
 #include "cuda_cpu/graph_calls.h"
 #include "cuda_cpu/library_calls.h"
 #include "cuda_cpu/link_calls.h"
@@ -68,6 +69,7 @@ CC_LINK_CALLS(CC_DECLARE_CALL)
 CC_LIBRARY_CALLS(CC_DECLARE_CALL)
 CC_GRAPH_CALLS(CC_DECLARE_CALL)
 CC_POOL_CALLS(CC_DECLARE_CALL)
+CC_ARRAY_CALLS(CC_DECLARE_CALL)
 #undef CC_DECLARE_CALL
 
 enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_POINTER_ATTRIBUTE_IS_MANAGED = 8 };

@@ -6,6 +6,7 @@
 
 #include "cuda_cpu/entries.h"
 #include "cuda_cpu/kernel.h"
+#include "cuda_cpu/texture.h"
 
 CUresult cc_graph_append(CUgraphNode *out, CUgraph graph, const CUgraphNode *after, size_t n, struct cc_command *c)
 {
@@ -34,28 +35,47 @@ struct cc_command *cc_graph_kernel(const CUDA_KERNEL_NODE_PARAMS *p)
     return c;
 }
 
-/* The first byte at an end of a copy. */
-static char *start_of(const cc_copy_end *e)
+/* An end of a copy: its first byte, and the bytes from row to row and from plane to plane. */
+struct end {
+    char *at;
+    size_t pitch, plane;
+};
+
+static struct end end_of(const cc_copy_end *e)
 {
-    enum { HOST = 1 };
-    char *base = e->memory == HOST ? e->host : (char *)(uintptr_t)e->device;
-    return base + (e->z * e->height + e->y) * e->pitch + e->x;
+    enum { HOST = 1, ARRAY = 3 };
+    const struct CUarray_st *a = e->memory == ARRAY ? e->array : NULL;
+    struct end d = {e->memory == HOST ? e->host : (char *)(uintptr_t)e->device, e->pitch, e->pitch * e->height};
+    if (a)
+        d = (struct end){(char *)a->t.at, a->t.pitch, a->t.plane};
+    d.at += e->z * d.plane + e->y * d.pitch + e->x;
+    return d;
+}
+
+/* Is this part inside the array, if it is one? */
+static bool is_inside(const cc_copy_end *e, const CUDA_MEMCPY3D *p)
+{
+    enum { ARRAY = 3 };
+    const struct CUarray_st *a = e->array;
+    return e->memory != ARRAY || (a && e->x + p->width_bytes <= a->t.pitch && e->y + p->height <= a->t.height && e->z + p->depth <= a->t.depth);
 }
 
 struct cc_command *cc_graph_memcpy(const CUDA_MEMCPY3D *p)
 {
-    struct cc_command *c = p->from.array || p->to.array || !p->width_bytes || !p->height || !p->depth ? NULL : cc_command_new(CC_COPY);
+    bool good = is_inside(&p->from, p) && is_inside(&p->to, p) && p->width_bytes && p->height && p->depth;
+    struct cc_command *c = good ? cc_command_new(CC_COPY) : NULL;
     if (!c)
         return NULL;
-    c->to = start_of(&p->to);
-    c->from = start_of(&p->from);
+    struct end from = end_of(&p->from), to = end_of(&p->to);
+    c->to = to.at;
+    c->from = from.at;
     c->bytes = p->width_bytes;
     c->rows = p->height - 1;
     c->planes = p->depth - 1;
-    c->to_pitch = p->to.pitch;
-    c->from_pitch = p->from.pitch;
-    c->to_plane = p->to.pitch * p->to.height;
-    c->from_plane = p->from.pitch * p->from.height;
+    c->to_pitch = to.pitch;
+    c->from_pitch = from.pitch;
+    c->to_plane = to.plane;
+    c->from_plane = from.plane;
     return c;
 }
 

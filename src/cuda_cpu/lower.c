@@ -243,7 +243,8 @@ static void instruction(struct ptx *p, struct ptx_ins *i)
         set_target(m, skip, i->unless ? FIX_C : FIX_B, m->code.n);
     }
     if (!cc_by_rows(p, control, sizeof control / sizeof *control) && !cc_arith(p) && !cc_half(p) && !cc_compare(p) && !cc_memory(p) &&
-        !cc_float(p) && !cc_convert(p) && !cc_atomic(p) && !cc_group(p))
+        !cc_float(p) && !cc_convert(p) && !cc_atomic(p) && !cc_group(p) &&
+        !cc_texture(p))
         refuse(p, "");
     for (unsigned k = 0; k < i->nmod; k++)
         if (!(i->used >> k & 1))

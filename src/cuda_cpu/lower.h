@@ -32,6 +32,7 @@ bool cc_memory(struct ptx *p);  /* ins_memory.c */
 bool cc_atomic(struct ptx *p);  /* ins_atomic.c */
 bool cc_half(struct ptx *p);    /* ins_half.c: before cc_compare */
 bool cc_group(struct ptx *p);   /* ins_group.c */
+bool cc_texture(struct ptx *p); /* ins_texture.c */
 
 /* Whether the instruction has a modifier; marks it as read. */
 bool cc_has(struct ptx *p, const char *mod);

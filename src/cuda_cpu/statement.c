@@ -96,6 +96,17 @@ static struct ptx_operand vector(struct ptx *p)
     return o;
 }
 
+/* [handle, {coordinates}]: a vector in memory, of the handle and the coordinates. */
+static struct ptx_operand place(struct ptx *p, struct ptx_operand handle)
+{
+    struct ptx_operand o = operand(p), part[9] = {handle};
+    uint8_t n = o.kind == O_VECTOR ? o.n : 1;
+    memcpy(&part[1], o.kind == O_VECTOR ? &p->operands.v[o.index] : &o, n * sizeof *part);
+    o = (struct ptx_operand){.kind = O_VECTOR, .memory = true, .n = (uint8_t)(n + 1), .index = p->operands.n};
+    memcpy(zc_push_n(p->m, p->operands, o.n), part, o.n * sizeof *part);
+    return o;
+}
+
 static struct ptx_operand operand(struct ptx *p)
 {
     struct ptx_operand o = {0};
@@ -104,9 +115,9 @@ static struct ptx_operand operand(struct ptx *p)
     if (ptx_accept(p, '[')) {
         simple(p, &o);
         o.memory = true;
-        if (!ptx_is(p, ']'))
-            ptx_fail(p, "the instruction %s is not supported: its operand in brackets has several parts", p->opcode);
-        ptx_next(p);
+        if (ptx_accept(p, ','))
+            o = place(p, o);
+        ptx_expect(p, ']');
         return o;
     }
     simple(p, &o);

@@ -180,6 +180,7 @@ static const struct {
     E(cudaErrorInitializationError, "initialization error"),
     E(cudaErrorInvalidConfiguration, "invalid configuration argument"),
     E(cudaErrorInvalidSymbol, "invalid device symbol"),
+    E(cudaErrorInvalidChannelDescriptor, "invalid channel descriptor"),
     E(cudaErrorInvalidMemcpyDirection, "invalid direction of a copy"),
     E(cudaErrorInsufficientDriver, "there is no CUDA driver, or one that is too old"),
     E(cudaErrorInvalidDeviceFunction, "invalid device function"),

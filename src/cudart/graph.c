@@ -94,35 +94,16 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
 
 /* ---- copies and fills ------------------------------------------------------------------------------------------------ */
 
-static CUDA_MEMCPY3D copy_of(const struct cudaMemcpy3DParms *p)
-{
-    CUDA_MEMCPY3D c;
-    int from_host = p->kind == cudaMemcpyHostToDevice || p->kind == cudaMemcpyHostToHost;
-    int to_host = p->kind == cudaMemcpyDeviceToHost || p->kind == cudaMemcpyHostToHost;
-    memset(&c, 0, sizeof c);
-    c.srcMemoryType = p->kind == cudaMemcpyDefault ? CU_MEMORYTYPE_UNIFIED : from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-    c.dstMemoryType = p->kind == cudaMemcpyDefault ? CU_MEMORYTYPE_UNIFIED : to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-    c.srcHost = p->srcPtr.ptr, c.srcDevice = (CUdeviceptr)(size_t)p->srcPtr.ptr;
-    c.dstHost = p->dstPtr.ptr, c.dstDevice = (CUdeviceptr)(size_t)p->dstPtr.ptr;
-    c.srcArray = (CUarray)p->srcArray, c.dstArray = (CUarray)p->dstArray;
-    c.srcXInBytes = p->srcPos.x, c.srcY = p->srcPos.y, c.srcZ = p->srcPos.z;
-    c.dstXInBytes = p->dstPos.x, c.dstY = p->dstPos.y, c.dstZ = p->dstPos.z;
-    c.srcPitch = p->srcPtr.pitch, c.srcHeight = p->srcPtr.ysize;
-    c.dstPitch = p->dstPtr.pitch, c.dstHeight = p->dstPtr.ysize;
-    c.WidthInBytes = p->extent.width, c.Height = p->extent.height, c.Depth = p->extent.depth;
-    return c;
-}
-
 static CUDA_MEMCPY3D copy_1d(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
     const struct cudaMemcpy3DParms p = {.srcPtr = {(void *)from, bytes, bytes, 1}, .dstPtr = {to, bytes, bytes, 1}, .extent = {bytes, 1, 1}, .kind = kind};
-    return copy_of(&p);
+    return rt_copy_of(&p);
 }
 
 cudaError_t cudaGraphAddMemcpyNode(ADD, const struct cudaMemcpy3DParms *p)
 {
     RT_BEGIN;
-    CUDA_MEMCPY3D c = copy_of(p);
+    CUDA_MEMCPY3D c = rt_copy_of(p);
     return CALL(cuGraphAddMemcpyNode, node, g, after, n, &c, context());
 }
 
@@ -136,7 +117,7 @@ cudaError_t cudaGraphAddMemcpyNode1D(ADD, void *to, const void *from, size_t byt
 cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const struct cudaMemcpy3DParms *p)
 {
     RT_BEGIN;
-    CUDA_MEMCPY3D c = copy_of(p);
+    CUDA_MEMCPY3D c = rt_copy_of(p);
     return CALL(cuGraphMemcpyNodeSetParams, node, &c);
 }
 
@@ -150,7 +131,7 @@ cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *to, const
 cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t x, cudaGraphNode_t node, const struct cudaMemcpy3DParms *p)
 {
     RT_BEGIN;
-    CUDA_MEMCPY3D c = copy_of(p);
+    CUDA_MEMCPY3D c = rt_copy_of(p);
     return CALL(cuGraphExecMemcpyNodeSetParams, x, node, &c, context());
 }
 

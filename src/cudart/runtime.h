@@ -47,6 +47,9 @@ cudaError_t rt_variable(const void *host, CUdeviceptr *at, size_t *bytes);
 /* The kernel of the program that is this function, or the function itself where it is none. */
 const void *rt_host_of(CUfunction f);
 
+/* The driver's structure for this copy. */
+CUDA_MEMCPY3D rt_copy_of(const struct cudaMemcpy3DParms *p);
+
 /* Begin a call that needs a context. */
 #define RT_BEGIN                                                                                                      \
     do {                                                                                                              \

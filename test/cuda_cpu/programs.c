@@ -378,7 +378,7 @@ static void refusals(void)
     refused(K("ld.global.u32 %r0, [none];"), "no address");
     refused(K("add.s32 %r0, %r1, "), "line 5: add: an operand of the wrong kind");
     refused(K("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r0}, {%r0}, {%r0}, {%r0};"), "line 5: mma has more than 3 types");
-    refused(K("tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [t, {%r0, %r1}];"), "line 5: the instruction tex.2d.v4.f32.f32 is not");
+    refused(K("tld4.r.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%rd0, {%r0, %r1}];"), "line 5: the instruction tld4.r.2d.v4.f32.f32 is not");
     refused(".func f() { call f; ret; } .entry k() { call f; ret; }", "recursion");
     refused(".extern .func g(); .entry k() { call g; ret; }", "g is not defined");
     refused(".address_size 32", "address_size 64");

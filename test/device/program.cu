@@ -311,6 +311,7 @@ int main()
     managed();
     streams();
     launches();
+    CHECK(wrong_textures() == 0);
     for (int k = 0; k < 2; k++) { /* the modules get the context of each session */
         shmem_init();
         ring();

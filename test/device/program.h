@@ -5,4 +5,5 @@
 #include <stdint.h>
 int from_other_file(int *device_word);
 void send_from_other_file(uint64_t *word, int to, cudaStream_t stream);
+int wrong_textures();
 #endif

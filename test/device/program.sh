@@ -16,7 +16,7 @@ ptx="-gencode arch=compute_90,code=compute_90" # all that libcuda_cpu.so uses
 ok $? "a program of two files compiles, one of them to an object" "$work/log"
 for n in 1 2; do
     run $n 1 "$work/program" && [ "$(grep -c '^0 failed$' "$work/log")" = $n ]
-    ok $? "$n PEs: memory, streams, launches, calls of Fulmar in both files' kernels" "$work/log"
+    ok $? "$n PEs: memory, streams, launches, textures, calls of Fulmar in both files' kernels" "$work/log"
 done
 run 2 0 "$work/program"
 ok $? "2 PEs, by the ring" "$work/log"
