@@ -118,6 +118,17 @@ typedef double _Complex shmem_complexd_t_;
 
 #include "shmem_table.h"
 
+#ifdef SHMEM_NO_TEAM_COLLECTIVES /* for programs for 1.4 and before that have routines of their own with these names */
+#undef SHMEM_API_COLL
+#undef SHMEM_API_AND
+#undef SHMEM_API_MAX
+#undef SHMEM_API_SUM
+#define SHMEM_API_COLL(C, P, N, T)
+#define SHMEM_API_AND(C, P, N, T)
+#define SHMEM_API_MAX(C, P, N, T)
+#define SHMEM_API_SUM(C, P, N, T)
+#endif
+
 #define SHMEM_FN(R, NAME, PARAMS) R NAME PARAMS;
 SHMEM_FOR_EACH_UNTYPED(SHMEM_FN)
 SHMEM_FOR_EACH_TYPED(SHMEM_EMIT)

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# external_apps.sh - others' programs, unchanged and built as their own files say; each checks its answer. On a node and over the network.
+#
+#   APPS=DIR make check TESTS=test/external_apps.sh
+#   APPS        a folder of checkouts, each under the name that git clone gives it:
+#               https://github.com/ornl-languages/osb (39cfcad)      Graph500
+#               https://github.com/ZachJHansen/Dist_Mem_GAPBS (25426ff)  breadth-first search, components, PageRank
+#               https://github.com/ParRes/Kernels (04248b66)         Stencil, Transpose, Synch_p2p
+#               https://github.com/ParRes/ISx (d31936a)              a sort
+#               https://github.com/jdevinney/bale (1b8f673)          sparse matrices, permutations, histograms
+#   APPS_WAYS   how to run them; default: node:4 node:8 ofi:4 (SHMEM_TRANSPORT and the number of PEs); bale also with 64 PEs on a node
+#   APPS_TOOLS  a folder with another library's oshcc, oshc++ and oshrun, for comparisons; APPS_RUN then starts N PEs: "oshrun --oversubscribe -n"
+#
+# Prints the seconds of each run. Programs are built once, in external_apps of the build folder. All takes some ten minutes.
+# Catches: a routine with other results on this library; a wait that never ends; a header that a program for an earlier version cannot include.
+. "${top_srcdir:=.}/test/tap.sh"
+[ -d "${APPS:=none}" ] || skip_all "APPS does not name a folder of checkouts"
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+tools=${APPS_TOOLS:-$top_builddir/src/tools} run=${APPS_RUN:-oshrun -n} APPS=$(cd "$APPS" && pwd)
+tools=$(cd "$tools" && pwd) bin=$(cd "$top_builddir" && pwd)/external_apps${APPS_TOOLS:+_other}
+mkdir -p "$bin"
+export PATH=$tools:$PATH MAKEFLAGS='' SHMEM_TEST_SPIN=0
+
+# build REPOSITORY COMMAND: copy a checkout and build in it, unless that is done. Fails if there is no checkout.
+build() {
+    [ ! -e "$bin/$1/built" ] || return 0
+    if [ ! -d "$APPS/$1" ]; then
+        skip "$1 is built" "APPS has no checkout of it"
+        return 1
+    fi
+    rm -rf "${bin:?}/$1"
+    cp -RL "$APPS/$1" "$bin/$1"
+    (cd "$bin/$1" && eval "$2") > "$work/log" 2>&1 && touch "$bin/$1/built"
+    ok $? "$1 is built" "$work/log"
+    [ -e "$bin/$1/built" ]
+}
+
+# answer NAME GOOD BAD COMMAND: runs in the current folder, ends with 0, prints a line that matches GOOD and none that matches BAD.
+answer() {
+    local begin=$(date +%s%N) status
+    timeout 300 sh -c "$4" > "$work/log" 2>&1
+    status=$?
+    [ $status -eq 0 ] && grep -Eq "$2" "$work/log" && ! grep -Eq "$3" "$work/log"
+    ok $? "$1, $way" "$work/log"
+    echo "# $(((($(date +%s%N) - begin) / 10000000)))0 ms, exit status $status"
+}
+
+# The source of Graph500 has functions with names that are collectives over teams since 1.5.
+osb() {
+    cd "$bin/osb/Graph500/mpi" && SHORT_VALIDATION=1 answer "Graph500, 4096 vertices, 65536 edges" 'NBFS: +8$' '[Ff]ailed|error' \
+        "$run $n ./graph500_shmem_one_sided 12 16"
+}
+
+# The answers of all PEs go to a file, which the original, on one processor, compares with its own. With more than 10,000 edges a PE the
+# program calls a barrier in some PEs alone.
+Dist_Mem_GAPBS() {
+    cd "$bin/Dist_Mem_GAPBS" || return
+    for kernel in BFS CC PR; do
+        rm -f ./*_output.txt
+        answer "GAP $kernel, 512 vertices" 'Verification: +PASS' 'Verification: +FAIL' \
+            "$run $n ./$kernel -u 9 -n 3 -v && ./$kernel-V -u 9 -n 3 -v"
+    done
+}
+
+Kernels() {
+    cd "$bin/Kernels/SHMEM" || return
+    answer "PRK Stencil" 'Solution validates' 'ERROR' "$run $n Stencil/stencil 20 1000"
+    answer "PRK Transpose" 'Solution validates' 'ERROR' "$run $n Transpose/transpose 20 1024"
+    answer "PRK Synch_p2p" 'Solution validates' 'ERROR' "$run $n Synch_p2p/p2p 10 1000 1000"
+}
+
+ISx() {
+    cd "$bin/ISx/SHMEM" && answer "ISx, 1,048,576 keys a PE" 'total time' 'Failed' "$run $n bin/isx.weak 1048576 $work/isx"
+}
+
+# Sizes are of one PE. bale compares the results of its implementations with those of plain loops.
+bale() {
+    cd "$bin/bale/src/bale_classic" || return
+    local size=400
+    [ "$n" -lt 64 ] || size=100
+    for program in "histo -n 20000" "ig -n 20000" "randperm -n 4000" "transpose_matrix -n $size" "permute_matrix -n $size" "topo -n $size" \
+        "triangles -n $size" "sssp -n $size"; do
+        answer "bale ${program%% *}" 'seconds' '[Ee]rror|ERROR|FAILED' "$run $n build_unknown/bin/$program"
+    done
+}
+
+prk='SHMEMCC=oshcc\nDEFAULT_OPT_FLAGS=-O3\n'
+for repository in osb Dist_Mem_GAPBS Kernels ISx bale; do
+    case $repository in
+    osb) how="(cd Graph500 && cp make-incs/make.inc.oshmem.gcc make.inc && echo 'CFLAGS += -O2 -DSHMEM_NO_TEAM_COLLECTIVES' >> make.inc &&
+              make -C mpi graph500_shmem_one_sided)" ;;
+    Dist_Mem_GAPBS) how="for k in bfs cc pr; do
+              oshc++ -std=c++11 -O2 -o \$(echo \$k | tr a-z A-Z) src/\$k.cc && g++ -std=c++11 -O2 -o \$(echo \$k | tr a-z A-Z)-V gapbs-verify/\$k.cc ||
+              exit; done" ;;
+    Kernels) how="printf '$prk' > common/make.defs && make -C SHMEM/Stencil stencil && make -C SHMEM/Transpose transpose &&
+              make -C SHMEM/Synch_p2p p2p" ;;
+    ISx) how="make -C SHMEM CFLAGS='-std=gnu99 -O3'" ;;
+    bale) how="cd src/bale_classic && ./bootstrap.sh && CC=oshcc ./make_bale -s" ;;
+    esac
+    build $repository "$how" || continue
+    for way in ${APPS_WAYS:-node:4 node:8 ofi:4}; do
+        n=${way#*:}
+        case $way in
+        node:*) export SHMEM_TRANSPORT=auto ;;
+        *) export SHMEM_TRANSPORT=${way%:*} ;;
+        esac
+        $repository
+    done
+    [ $repository != bale ] || [ -n "$APPS_WAYS" ] || { way=node:64 n=64 SHMEM_TRANSPORT=auto bale; }
+done
+plan
