@@ -4,7 +4,7 @@
 #   APPS=DIR make check TESTS=test/external_apps.sh
 #   APPS        a folder of checkouts, each under the name that git clone gives it:
 #               https://github.com/ornl-languages/osb (39cfcad)      Graph500
-#               https://github.com/ZachJHansen/Dist_Mem_GAPBS (25426ff)  breadth-first search, components, PageRank
+#               https://github.com/openshmem-org/openshmem-npbs (0028e8d)  NAS IS
 #               https://github.com/ParRes/Kernels (04248b66)         Stencil, Transpose, Synch_p2p
 #               https://github.com/ParRes/ISx (d31936a)              a sort
 #               https://github.com/jdevinney/bale (1b8f673)          sparse matrices, permutations, histograms
@@ -38,7 +38,8 @@ build() {
 
 # answer NAME GOOD BAD COMMAND: runs in the current folder, ends with 0, prints a line that matches GOOD and none that matches BAD.
 answer() {
-    local begin=$(date +%s%N) status
+    local begin status
+    begin=$(date +%s%N)
     timeout 300 sh -c "$4" > "$work/log" 2>&1
     status=$?
     [ $status -eq 0 ] && grep -Eq "$2" "$work/log" && ! grep -Eq "$3" "$work/log"
@@ -52,15 +53,8 @@ osb() {
         "$run $n ./graph500_shmem_one_sided 12 16"
 }
 
-# The answers of all PEs go to a file, which the original, on one processor, compares with its own. With more than 10,000 edges a PE the
-# program calls a barrier in some PEs alone.
-Dist_Mem_GAPBS() {
-    cd "$bin/Dist_Mem_GAPBS" || return
-    for kernel in BFS CC PR; do
-        rm -f ./*_output.txt
-        answer "GAP $kernel, 512 vertices" 'Verification: +PASS' 'Verification: +FAIL' \
-            "$run $n ./$kernel -u 9 -n 3 -v && ./$kernel-V -u 9 -n 3 -v"
-    done
+openshmem-npbs() {
+    cd "$bin/openshmem-npbs/C" && answer "NAS IS, class A" 'Verification += +SUCCESSFUL' 'UNSUCCESSFUL' "$run $n bin/is.A.$n"
 }
 
 Kernels() {
@@ -81,18 +75,16 @@ bale() {
     [ "$n" -lt 64 ] || size=100
     for program in "histo -n 20000" "ig -n 20000" "randperm -n 4000" "transpose_matrix -n $size" "permute_matrix -n $size" "topo -n $size" \
         "triangles -n $size" "sssp -n $size"; do
-        answer "bale ${program%% *}" 'seconds' '[Ee]rror|ERROR|FAILED' "$run $n build_unknown/bin/$program"
+        answer "bale ${program%% *}" 'Conveyor' '[Ee]rror|ERROR|FAILED' "$run $n build_unknown/bin/$program"
     done
 }
 
 prk='SHMEMCC=oshcc\nDEFAULT_OPT_FLAGS=-O3\n'
-for repository in osb Dist_Mem_GAPBS Kernels ISx bale; do
+for repository in osb openshmem-npbs Kernels ISx bale; do
     case $repository in
     osb) how="(cd Graph500 && cp make-incs/make.inc.oshmem.gcc make.inc && echo 'CFLAGS += -O2 -DSHMEM_NO_TEAM_COLLECTIVES' >> make.inc &&
               make -C mpi graph500_shmem_one_sided)" ;;
-    Dist_Mem_GAPBS) how="for k in bfs cc pr; do
-              oshc++ -std=c++11 -O2 -o \$(echo \$k | tr a-z A-Z) src/\$k.cc && g++ -std=c++11 -O2 -o \$(echo \$k | tr a-z A-Z)-V gapbs-verify/\$k.cc ||
-              exit; done" ;;
+    openshmem-npbs) how="cd C && cp config/make.def.template config/make.def && export OSHCC_CC=mpicc && make is CLASS=A NPROCS=4 && make is CLASS=A NPROCS=8" ;;
     Kernels) how="printf '$prk' > common/make.defs && make -C SHMEM/Stencil stencil && make -C SHMEM/Transpose transpose &&
               make -C SHMEM/Synch_p2p p2p" ;;
     ISx) how="make -C SHMEM CFLAGS='-std=gnu99 -O3'" ;;

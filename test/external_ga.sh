@@ -4,6 +4,8 @@
 #   GA=DIR make check TESTS=test/external_ga.sh
 #   GA        a checkout of https://github.com/GlobalArrays/ga, tested with 5.9.2
 #   GA_WAYS   how to run them; default: node:4 node:8 ofi:4 (SHMEM_TRANSPORT and the number of PEs)
+#   GA_TESTS  the names of GA's test programs; default: those of its make check
+#   GA_LIMIT  the seconds that one may take; default: 600
 #
 # A program passes if GA's `make check` says so: it ends with 0. It is built once, in external_ga of the build folder. All takes half an hour.
 # Catches: a routine that Global Arrays use and that has other results on this library; a wait that never ends.
@@ -26,10 +28,10 @@ for way in ${GA_WAYS:-node:4 node:8 ofi:4}; do
     node:*) export SHMEM_TRANSPORT=auto ;;
     *) export SHMEM_TRANSPORT=${way%:*} ;;
     esac
-    run="timeout 600 mpirun --map-by :oversubscribe -n ${way#*:}"
+    run="timeout ${GA_LIMIT:-600} mpirun --map-by :oversubscribe -n ${way#*:}"
     $run "$bin/ga/comex/testing/test" > "$work/log" 2>&1 && grep -q 'All tests passed' "$work/log"
     ok $? "ComEx's test, $way" "$work/log"
-    make -k -C "$bin/ga" check-ga MPIEXEC="$run" NPROCS="${way#*:}" > "$work/log" 2>&1
+    make -k -C "$bin/ga" ${GA_TESTS:+"TESTS=$(printf ' global/testing/%s.x' $GA_TESTS)"} check-ga MPIEXEC="$run" NPROCS="${way#*:}" > "$work/log" 2>&1
     while read -r result name; do
         [ "$result" = PASS: ] || [ "$result" = XFAIL: ]
         ok $? "${name##*/}, $way" "$bin/ga/${name%.x}.log"
