@@ -114,20 +114,21 @@ SHI_FN int fulmar_maxloc(int g, int number, double2 *dest, const double2 *source
 {
     shmem_ctx_t ctx = SHI_CTX_DEFAULT_;
     shmem_team_t team = fulmar_team(ctx, number);
-    if (!shi_team_good(ctx, team) || shi_quiet_sync(ctx, g, team))
+    int more;
+    struct shi_fold f = {team, (char *)dest, (const char *)source, sizeof *dest, n, team ? team->n : 0, 0, 0, 0, 0};
+    if (shi_fold_begin(ctx, g, &f))
         return -1;
-    for (size_t i = shi_rank(g), from = 0; from < n; from += shi_lanes(g), i += shi_lanes(g)) {
-        double2 best, other;
-        for (int pe = 0; i < n && pe < team->n; pe++) {
-            shi_get(ctx, SHI_THREAD, &other, source + i, sizeof other, shi_member(team, pe), 0);
-            best = pe == 0 || other.x > best.x ? other : best;
+    while ((more = shi_fold_next(ctx, g, &f)) == 1)
+        for (size_t at = shi_rank(g); at < f.length; at += shi_lanes(g)) {
+            double2 best = {0, 0};
+            for (int i = 0; i < f.last; i++) {
+                shi_u64 from = shi_fold_at(ctx, &f, i, at);
+                double2 other = from ? *(const double2 *)from : best;
+                best = i == 0 || other.x > best.x ? other : best;
+            }
+            ((double2 *)f.to)[at] = best;
         }
-        if (shi_sync(ctx, g, team)) /* all have read these pairs */
-            return -1;
-        if (i < n)
-            dest[i] = best;
-    }
-    return shi_sync(ctx, g, team);
+    return more ? -1 : shi_sync(ctx, g, team);
 }
 
 #define FULMAR_FOLDS_(N, T, BITWISE) SHI_FOLD_(N, T, fulmar_value<T>, BITWISE)

@@ -47,6 +47,10 @@ struct common {
 };
 
 static struct common *common, *common_at;
+/* Stages of teams, for SLOTS_OF_PART neighbouring slots each: together a page of 2 MiB, which an allocation on a device takes, unless there are
+ * thousands of PEs. */
+enum { SLOTS_OF_PART = 32, STAGE_BYTES = 64 << 10 };
+static void *stages[SHI_SLOTS / SLOTS_OF_PART];
 static int *list_of[SHI_SLOTS]; /* for kernels: the members of a team that is not evenly spaced, or NULL */
 static uint64_t *peers_of[SHI_DEV_ADDED], *peers_at[SHI_DEV_ADDED]; /* for common->added; they stay for later memory */
 static struct one *standard, *all, *free_ones;
@@ -56,7 +60,7 @@ enum { COPIES = 256 };
 static struct shown *copies;
 static int n_copies; /* used */
 static unsigned log_slots;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held to create and destroy contexts, never on the data path */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held to create and destroy contexts and stages, never on the data path */
 
 /* Allocate the device's copy of the structure `here`, if it needs one. 0 or -errno after one line. */
 static int alloc_copy(void *here, size_t bytes, void **at)
@@ -113,11 +117,31 @@ static int fill_list(const struct shmem_team *t)
     return 0;
 }
 
+/* Every PE of a team computes the same. */
+static size_t stage_bytes(void)
+{
+    size_t least = (size_t)shi_world.n_pes * 16;
+    return least < STAGE_BYTES ? STAGE_BYTES : least;
+}
+
+/* A later team in the slot uses the same memory. 0 or -errno after one line. */
+static int fill_stage(struct shi_dev_team *d, int slot)
+{
+    void **part = &stages[slot / SLOTS_OF_PART];
+    size_t bytes = SLOTS_OF_PART * stage_bytes();
+    pthread_mutex_lock(&lock);
+    int err = *part ? 0 : shi_world.dev_private ? shi_device->alloc(bytes, part) : shi_device->alloc_shared(bytes, part);
+    pthread_mutex_unlock(&lock);
+    d->stage = (uint64_t)*part + (uint64_t)(slot % SLOTS_OF_PART) * stage_bytes();
+    d->stage_bytes = stage_bytes();
+    return err;
+}
+
 /* The team as kernels see it, or NULL after one line. */
 static const struct shi_dev_team *fill_team(const struct shmem_team *t)
 {
     struct shi_dev_team *d = &common->team[t->index];
-    if (t->list && fill_list(t))
+    if ((t->list && fill_list(t)) || fill_stage(d, t->index))
         return NULL;
     d->start = t->start;
     d->stride = t->list ? 0 : t->n == 1 ? 1 : t->stride;
@@ -241,6 +265,10 @@ static void down(void)
     common = common_at = NULL;
     copies = NULL;
     n_copies = 0;
+    for (int i = 0; i < SHI_SLOTS / SLOTS_OF_PART; i++)
+        if (shi_world.dev_private && stages[i])
+            shi_device->release(stages[i]);
+    memset(stages, 0, sizeof stages);
     memset(list_of, 0, sizeof list_of);
     standard = all = free_ones = NULL;
 }

@@ -45,7 +45,7 @@ to_ptx() { # BITCODE, PTX
     "$(tool llc)" -march=nvptx64 -mcpu=sm_80 -mattr=+ptx70 "$1" -o "$2"
 }
 { "$(tool llvm-link)" --only-needed "$work/kernel.bc" "$bc" -o "$work/linked.bc" &&
-    "$opt" -passes='internalize,globaldce,default<O2>' -internalize-public-api-list=by_names,shmemg_default_9_ "$work/linked.bc" -o "$work/all.bc" &&
+    "$opt" -passes='internalize,globaldce,default<O2>' -internalize-public-api-list=by_names,shmemg_default_10_ "$work/linked.bc" -o "$work/all.bc" &&
     to_ptx "$work/all.bc" "$work/by_bc.ptx"; } > "$log" 2>&1
 ok $? "it is linked with the bitcode" "$log"
 # What a linker of PTX does: the library's functions take the places of the kernel's declarations.

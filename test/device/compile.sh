@@ -196,7 +196,7 @@ if command -v spirv-val >/dev/null; then
 else
     skip "the modules are valid" "not installed: spirv-val"
 fi
-strings=$(LC_ALL=C tr -c 'a-z_0-9' '\n' <"$dir/one.spv" | grep -c -x -e shmemg_default_9_ -e shmemg_fault_)
+strings=$(LC_ALL=C tr -c 'a-z_0-9' '\n' <"$dir/one.spv" | grep -c -x -e shmemg_default_10_ -e shmemg_fault_)
 [ "$strings" -ge 2 ]
 ok $? "the host can find the module's variables"
 plan

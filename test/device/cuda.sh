@@ -206,7 +206,7 @@ fi
 # Catches: kernels without a default context, of which no line says why.
 cat > "$work/local.c" << 'END'
 #include <shmemx.h>
-static const char ptx[] = "//\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 8 .b8 shmemg_default_9_[368];\n"
+static const char ptx[] = "//\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 8 .b8 shmemg_default_10_[368];\n"
                           ".visible .entry empty() { ret; }\n";
 int main(void)
 {
@@ -223,7 +223,7 @@ $OSHCC "$work/local.c" -o "$work/local" > "$work/log" 2>&1 && calls SHMEM_DEVICE
     ! grep -q 'does not find' "$work/log"
 ok $? "a module's default context is found" "$work/log"
 calls SHMEM_DEVICE=cuda FAKE_CUDA_FAIL=cuModuleGetGlobal=500 "$work/local"
-[ "$(grep -c 'the device does not find shmemg_default_9_' "$work/log")" = 1 ]
+[ "$(grep -c 'the device does not find shmemg_default_10_' "$work/log")" = 1 ]
 ok $? "a default context that is not found is reported" "$work/log"
 
 # Catches: statistics that do not say how device memory is reached.

@@ -22,7 +22,7 @@ enum { POLLS = 600000 }; /* a minute */
 static const struct shi_device_ops *const cuda = &shi_device_cuda;
 /* store: the number of groups to the first word, the argument to the second. hold: waits until the word is not 0. */
 static const char ptx[] =
-    "//\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 8 .u64 shmemg_default_9_;\n"
+    "//\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .global .align 8 .u64 shmemg_default_10_;\n"
     ".visible .entry store(.param .u64 p, .param .u32 v)\n{ .reg .b64 %a; .reg .b32 %v, %n; ld.param.u64 %a, [p];"
     "ld.param.u32 %v, [v]; mov.u32 %n, %nctaid.x; st.global.u32 [%a], %n; st.global.u32 [%a+4], %v; ret; }\n"
     ".visible .entry empty() { ret; }\n"
@@ -173,7 +173,7 @@ static void test_images(void)
     CHECK(cuda->load(cubin, sizeof cubin, &m) == -EIO && cuda->load(fatbin, sizeof fatbin, &m) == -EIO);
     CHECK(cuda->load("\n.version 8.0\nbroken, and so on for a while", 40, &m) == -EIO);
     CHECK(cuda->load(ptx, sizeof ptx, &m) == 0);
-    CHECK(cuda->variable(m, "shmemg_default_9_", &at) == 0 && cuda->variable(m, "none", &at) == -ENOENT);
+    CHECK(cuda->variable(m, "shmemg_default_10_", &at) == 0 && cuda->variable(m, "none", &at) == -ENOENT);
     CHECK(cuda->copy(at, &m, sizeof m) == 0);
     cuda->down();
 }

@@ -15,10 +15,11 @@
 #include "proxy/engine.h"
 #include "shmemg.h"
 
-enum { WORLD_MAX = 5, HEAP_BYTES = 1 << 16, FLAGS_AT = HEAP_BYTES - 2 * SHI_DEV_TEAM_WORDS * 8, LATE = 8, OPS = 64 };
+enum { WORLD_MAX = 5, STAGE_BYTES = 1 << 10, HEAP_BYTES = 1 << 16, FLAGS_AT = HEAP_BYTES - 2 * SHI_DEV_TEAM_WORDS * 8, LATE = 8, OPS = 64 };
 
 struct pe {
     _Alignas(64) char heap[HEAP_BYTES];
+    _Alignas(64) char stage[2][STAGE_BYTES]; /* of team and some */
     struct shi_ring ring;
     _Alignas(64) struct shi_ring_line line;
     struct shi_dev_ctx ctx, even;   /* all PEs; the even ones, on the same ring */
@@ -141,9 +142,11 @@ static void world_up(int n, int direct, unsigned log_n, int late)
         ring_up(pe, log_n);
         for (int k = 0; direct && k < n; k++)
             pe->peers[k] = (uint64_t)world[k].heap;
-        pe->team = (struct shi_dev_team){.stride = 1, .n = n, .me = i, .flags = FLAGS_AT};
+        pe->team = (struct shi_dev_team){.stride = 1, .n = n, .me = i, .flags = FLAGS_AT,
+                                         .stage = (uint64_t)pe->stage[0], .stage_bytes = STAGE_BYTES};
         pe->some = (struct shi_dev_team){.stride = 2, .n = (n + 1) / 2, .me = i / 2,
-                                         .flags = FLAGS_AT + SHI_DEV_TEAM_WORDS * 8};
+                                         .flags = FLAGS_AT + SHI_DEV_TEAM_WORDS * 8,
+                                         .stage = (uint64_t)pe->stage[1], .stage_bytes = STAGE_BYTES};
         pe->ctx = (struct shi_dev_ctx){.version = SHI_DEV_VERSION, .ring = (uint64_t)&pe->ring,
                                        .heap = (uint64_t)pe->heap, .heap_bytes = HEAP_BYTES,
                                        .peer_heap = (uint64_t)pe->peers, .added = (uint64_t)pe->added, .world = (uint64_t)&pe->team,

@@ -1,7 +1,7 @@
 /*
  * coll.h - collectives of a team's PEs, called by one work-item or one group of each PE. Members put data to their final
- * places in every dest; reductions get them from every source; syncs separate the steps. The context's PE numbers must be
- * those of the world.
+ * places in every dest; reductions read them from every source, and get in blocks those that the device does not reach; syncs separate the
+ * steps. The context's PE numbers must be those of the world.
  *
  *   word           written by                                  read by        order
  *   team's offset  the member before this one, put-with-signal  this member  release -> acquire of the watch
@@ -94,7 +94,104 @@ SHI_FN int shi_collect(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, co
 /* ---- reductions ------------------------------------------------------------------------------------------------------- */
 
 enum { SHI_FOLD_MAX, SHI_FOLD_MIN, SHI_FOLD_SUM, SHI_FOLD_PROD, SHI_FOLD_AND, SHI_FOLD_OR, SHI_FOLD_XOR };
-enum { SHI_FOLD_PART = 8 }; /* elements that a work-item holds in registers */
+
+/*
+ * A fold combines the elements of members 0 to last - 1 of a team, in blocks. Each item computes its elements of a block by loads: from the
+ * members' sources, or, for members that this device does not reach, from the rows of the team's stage. There one get for each such member
+ * brings its part of the block; all of them are in progress at the same time. A block has at most a row's elements, or all where no row is
+ * needed. If dest is source, results stay in this member's row until all members have read the block; that all members have
+ * blocks of the same length follows from the team alone.
+ */
+struct shi_fold {
+    shmem_team_t team;
+    char *dest;
+    const char *source;
+    shi_u64 bytes; /* of an element */
+    size_t n;
+    int last;
+    /* of shi_fold_next */
+    int far;             /* a member is not reached */
+    char *to;            /* where the block's results belong */
+    size_t from, length; /* the block */
+};
+
+SHI_FN shi_u64 shi_fold_row_bytes(shmem_team_t team)
+{
+    return team->stage_bytes / (shi_u64)team->n & ~(shi_u64)15;
+}
+SHI_FN shi_u64 shi_fold_row(shmem_team_t team, int i)
+{
+    return team->stage + (shi_u64)i * shi_fold_row_bytes(team);
+}
+
+/* Which members' parts of a block need a get: 1 if there are such. get: post the gets. */
+SHI_FN int shi_fold_fetch(shmem_ctx_t ctx, int g, const struct shi_fold *f, shi_u64 bytes, int get)
+{
+    const char *source = f->source + f->from * f->bytes;
+    int far = 0;
+    for (int i = 0; i < f->last; i++) {
+        shi_u64 from = shi_find_far(ctx, source, bytes, 1, shi_member(f->team, i));
+        if (!from || shi_is_direct(from))
+            continue;
+        far = 1;
+        if (get && shi_rank(g) == 0)
+            shi_get_by_ring(ctx, shi_far_pe(from), shi_fold_row(f->team, i), shi_far_offset(ctx, source), bytes, 1);
+    }
+    return far;
+}
+
+/* Wait until the members have written their sources. 0, or -1 after an abort or a fault. */
+SHI_FN int shi_fold_begin(shmem_ctx_t ctx, int g, struct shi_fold *f)
+{
+    f->from = f->length = 0;
+    if (!shi_team_good(ctx, f->team) || shi_quiet_sync(ctx, g, f->team))
+        return -1;
+    f->far = shi_fold_fetch(ctx, g, f, f->n * f->bytes, 0);
+    return 0;
+}
+
+/* End a block and begin the next one. 1: it is there, 0: there is none, -1: after an abort. */
+SHI_NOINLINE int shi_fold_next(shmem_ctx_t ctx, int g, struct shi_fold *f)
+{
+    int in_place = f->dest == f->source;
+    if (f->length && in_place) {
+        if (shi_sync(ctx, g, f->team))
+            return -1;
+        shi_copy(f->dest + f->from * f->bytes, f->to, f->length * f->bytes, shi_rank(g), shi_lanes(g));
+    }
+    f->from += f->length;
+    f->length = f->n - f->from;
+    if (!f->length)
+        return 0;
+    f->to = f->dest + f->from * f->bytes;
+    if (f->far || in_place) {
+        size_t most = shi_fold_row_bytes(f->team) / f->bytes;
+        f->length = f->length < most ? f->length : most;
+    }
+    if (in_place)
+        f->to = (char *)(SHI_GLOBAL char *)shi_fold_row(f->team, f->team->me);
+    if (f->far) {
+        shi_group_barrier(g); /* the rows are not read any more */
+        shi_fold_fetch(ctx, g, f, f->length * f->bytes, 1);
+        shi_quiet(ctx, g);
+    }
+    return 1;
+}
+
+/* Where the block's element `at` of member i is for loads; 0: nowhere, with a fault. */
+SHI_FN shi_u64 shi_fold_at(shmem_ctx_t ctx, const struct shi_fold *f, int i, size_t at)
+{
+    shi_u64 align = f->bytes < 8 ? f->bytes : 8;
+    shi_u64 from = shi_find(ctx, f->source + (f->from + at) * f->bytes, f->bytes, align, shi_member(f->team, i));
+    return !from || shi_is_direct(from) ? from : shi_fold_row(f->team, i) + at * f->bytes;
+}
+
+/* The same element as a word, of at most 8 bytes. */
+SHI_FN shi_u64 shi_fold_word(shmem_ctx_t ctx, const struct shi_fold *f, int i, size_t at)
+{
+    shi_u64 from = shi_fold_at(ctx, f, i, at);
+    return from ? shi_load_word(from, f->bytes) : 0;
+}
 
 #define SHI_FOLD_BITS_0(a, b)
 #define SHI_FOLD_BITS_1(a, b)                                                                                         \
@@ -126,11 +223,8 @@ SHI_FN int shi_tree_ends(int n, int i)
 
 enum { SHI_TREE_DEPTH = 24 };
 
-/*
- * For the type T: shi_fold_N combines the elements of members 0 to last - 1 of a team, in the order of a reduction of so many; the
- * result of no members is 0. VALUE converts bits to T. All members read all sources, so dest is written after all have read: at the end,
- * or, when dest is source, part by part.
- */
+/* For the type T: shi_fold_N combines in the order of a reduction of so many members; the result of no members is 0. VALUE converts bits
+ * to T. */
 #define SHI_FOLD_(N, T, VALUE, BITWISE)                                                                               \
     SHI_FN T shi_combine_##N##_(int op, T a, T b)                                                                     \
     {                                                                                                                 \
@@ -146,14 +240,14 @@ enum { SHI_TREE_DEPTH = 24 };
             return a + b;                                                                                             \
         }                                                                                                             \
     }                                                                                                                 \
-    SHI_FN T shi_fold_one_##N##_(shmem_ctx_t ctx, shmem_team_t team, const T *source, int op, int last)               \
+    SHI_FN T shi_fold_one_##N##_(shmem_ctx_t ctx, const struct shi_fold *f, size_t at, int op)                        \
     {                                                                                                                 \
         T left[SHI_TREE_DEPTH] = {0}; /* the results of subtrees */                                                   \
         int depth = 0;                                                                                                \
-        for (int i = 0; i < last; i++) {                                                                              \
-            T all = VALUE(shi_g(ctx, source, sizeof(T), shi_member(team, i)));                                        \
+        for (int i = 0; i < f->last; i++) {                                                                           \
+            T all = VALUE(shi_fold_word(ctx, f, i, at));                                                              \
             SHI_SCALAR                                                                                                \
-            for (int ends = shi_tree_ends(last, i); ends > 0; ends--)                                                 \
+            for (int ends = shi_tree_ends(f->last, i); ends > 0; ends--)                                              \
                 all = shi_combine_##N##_(op, left[--depth], all);                                                     \
             left[depth++] = all;                                                                                      \
         }                                                                                                             \
@@ -162,19 +256,14 @@ enum { SHI_TREE_DEPTH = 24 };
     SHI_FN int shi_fold_##N##_(shmem_ctx_t ctx, int g, shmem_team_t team, T *dest, const T *source, size_t n, int op, \
                                int last)                                                                              \
     {                                                                                                                 \
-        size_t lanes = shi_lanes(g), rank = shi_rank(g);                                                              \
-        if (!shi_team_good(ctx, team) || shi_quiet_sync(ctx, g, team))                                                \
+        int more;                                                                                                     \
+        struct shi_fold f = {team, (char *)dest, (const char *)source, sizeof(T), n, last, 0, 0, 0, 0};               \
+        if (shi_fold_begin(ctx, g, &f))                                                                               \
             return -1;                                                                                                \
-        for (size_t from = 0; from < n; from += lanes * SHI_FOLD_PART) {                                              \
-            T part[SHI_FOLD_PART];                                                                                    \
-            for (size_t k = 0, at = from + rank; k < SHI_FOLD_PART && at < n; k++, at += lanes)                       \
-                part[k] = shi_fold_one_##N##_(ctx, team, source + at, op, last);                                      \
-            if (dest == source && shi_sync(ctx, g, team))                                                             \
-                return -1;                                                                                            \
-            for (size_t k = 0, at = from + rank; k < SHI_FOLD_PART && at < n; k++, at += lanes)                       \
-                dest[at] = part[k];                                                                                   \
-        }                                                                                                             \
-        return shi_sync(ctx, g, team);                                                                                \
+        while ((more = shi_fold_next(ctx, g, &f)) == 1)                                                               \
+            for (size_t at = shi_rank(g); at < f.length; at += shi_lanes(g))                                          \
+                ((T *)f.to)[at] = shi_fold_one_##N##_(ctx, &f, at, op);                                               \
+        return more ? -1 : shi_sync(ctx, g, team);                                                                    \
     }
 
 #endif

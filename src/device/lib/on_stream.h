@@ -9,13 +9,13 @@
 
 /* As shi_fold_one of coll.h, whose order of additions it has. COMBINE: a function object of two elements as bits. */
 template <typename COMBINE>
-SHI_FN shi_u64 shi_fold_bits(shmem_ctx_t ctx, shmem_team_t team, const char *source, shi_u64 bytes, COMBINE combine)
+SHI_FN shi_u64 shi_fold_bits(shmem_ctx_t ctx, const struct shi_fold *f, size_t at, COMBINE combine)
 {
     shi_u64 left[SHI_TREE_DEPTH]; /* the results of subtrees */
     int depth = 0;
-    for (int i = 0; i < team->n; i++) {
-        shi_u64 all = shi_g(ctx, source, bytes, shi_member(team, i));
-        for (int ends = shi_tree_ends(team->n, i); ends > 0; ends--)
+    for (int i = 0; i < f->last; i++) {
+        shi_u64 all = shi_fold_word(ctx, f, i, at);
+        for (int ends = shi_tree_ends(f->last, i); ends > 0; ends--)
             all = combine(left[--depth], all);
         left[depth++] = all;
     }
@@ -26,18 +26,14 @@ SHI_FN shi_u64 shi_fold_bits(shmem_ctx_t ctx, shmem_team_t team, const char *sou
 template <typename COMBINE>
 SHI_FN int shi_reduce_bits(shmem_ctx_t ctx, int g, shmem_team_t team, char *dest, const char *source, size_t n, shi_u64 bytes, COMBINE combine)
 {
-    size_t lanes = shi_lanes(g), rank = shi_rank(g);
-    if (!shi_team_good(ctx, team) || shi_quiet_sync(ctx, g, team))
+    int more;
+    struct shi_fold f = {team, dest, source, bytes, n, team ? team->n : 0, 0, 0, 0, 0};
+    if (shi_fold_begin(ctx, g, &f))
         return -1;
-    for (size_t from = 0; from < n; from += lanes) {
-        size_t at = from + rank;
-        shi_u64 all = at < n ? shi_fold_bits(ctx, team, source + at * bytes, bytes, combine) : 0;
-        if (dest == source)
-            shi_sync(ctx, g, team);
-        if (at < n)
-            shi_scatter(dest + at * bytes, all, bytes);
-    }
-    return shi_sync(ctx, g, team);
+    while ((more = shi_fold_next(ctx, g, &f)) == 1)
+        for (size_t at = shi_rank(g); at < f.length; at += shi_lanes(g))
+            shi_scatter(f.to + at * bytes, shi_fold_bits(ctx, &f, at, combine), bytes);
+    return more ? -1 : shi_sync(ctx, g, team);
 }
 
 #endif

@@ -214,6 +214,16 @@ SHI_FN void shi_get(shmem_ctx_t ctx, int g, void *dest, const void *source, shi_
     shi_group_barrier(g);
 }
 
+/* A value of at most 8 bytes in memory that this device reaches. */
+SHI_FN shi_u64 shi_load_word(shi_u64 from, shi_u64 bytes)
+{
+    if (bytes == 8)
+        return shi_load_relaxed((SHI_GLOBAL shi_u64 *)from);
+    if (bytes == 4)
+        return shi_atom32_fetch((SHI_GLOBAL shi_u32 *)from);
+    return shi_gather((SHI_GLOBAL char *)from, bytes);
+}
+
 /* Get a value of at most 8 bytes; 0 when the request is refused. */
 SHI_FN shi_u64 shi_g(shmem_ctx_t ctx, const void *source, shi_u64 bytes, int pe)
 {
@@ -222,11 +232,7 @@ SHI_FN shi_u64 shi_g(shmem_ctx_t ctx, const void *source, shi_u64 bytes, int pe)
         return 0;
     if (!shi_is_direct(from))
         return shi_g_by_ring(ctx, shi_far_pe(from), shi_far_offset(ctx, source), bytes);
-    if (bytes == 8)
-        return shi_load_relaxed((SHI_GLOBAL shi_u64 *)from);
-    if (bytes == 4)
-        return shi_atom32_fetch((SHI_GLOBAL shi_u32 *)from);
-    return shi_gather((SHI_GLOBAL char *)from, bytes);
+    return shi_load_word(from, bytes);
 }
 
 /* at: of shi_find. 1: this device accesses the word itself, 0: by a request. */

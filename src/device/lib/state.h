@@ -10,11 +10,11 @@
 #include "device/lib/ring.h"
 
 /* The default context's variable in a module. Its name has the version, so that kernels of another version of the structure are refused. */
-#define SHMEMG_DEFAULT_ shmemg_default_9_
-#define SHMEMG_DEFAULT_NAME_ "shmemg_default_9_"
+#define SHMEMG_DEFAULT_ shmemg_default_10_
+#define SHMEMG_DEFAULT_NAME_ "shmemg_default_10_"
 
 /* A team has SHI_DEV_ROUNDS flags and after them the offset word of coll.h. */
-enum { SHI_DEV_VERSION = 9, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS, SHI_DEV_NEAR = 32, SHI_DEV_ADDED = 32 };
+enum { SHI_DEV_VERSION = 10, SHI_DEV_ROUNDS = 24, SHI_DEV_TEAM_WORDS, SHI_DEV_NEAR = 32, SHI_DEV_ADDED = 32 };
 
 /* A team on the device: the world PE of member i is start + i * stride, or list[i] where stride is 0. One work-item at a
  * time may sync a team. Flags are never cleared: a later team with the same flags continues from their values in `seen`. */
@@ -23,6 +23,8 @@ struct shi_dev_team {
     shi_u64 flags; /* offset in every PE's device heap of shi_u64 [SHI_DEV_TEAM_WORDS], this team's dissemination flags:
                     * flag r counts the syncs that the member 2^r before this one has entered. Zero at first */
     shi_u64 list;  /* int [n], for members without a constant stride */
+    shi_u64 stage, stage_bytes;   /* memory of this PE for parts of other members' sources in a reduction, at least 16 bytes for each member;
+                                   * stage_bytes is equal on all PEs */
     shi_u64 seen[SHI_DEV_ROUNDS]; /* the value of flag r after this PE's last sync */
 };
 
@@ -72,7 +74,7 @@ enum { SHI_FAULT_NONE, SHI_FAULT_PE, SHI_FAULT_ADDRESS, SHI_FAULT_OPERATOR, SHI_
 #ifndef __OPENCL_C_VERSION__
 #ifndef __cplusplus
 _Static_assert(sizeof(struct shi_sycl_state) <= 1 << 10, "places of two versions differ");
-_Static_assert(sizeof(struct shi_dev_team) == 32 + 8 * SHI_DEV_ROUNDS, "host and device agree");
+_Static_assert(sizeof(struct shi_dev_team) == 48 + 8 * SHI_DEV_ROUNDS, "host and device agree");
 _Static_assert(sizeof(struct shi_dev_ctx) == 120 + 8 * SHI_DEV_NEAR, "host and device agree");
 #endif
 #endif
