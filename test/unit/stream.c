@@ -786,6 +786,13 @@ static void lost(void)
     fabric_heartbeat = 0;
 }
 
+static long now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 /* PE 1 is silent while PE 0 reads 160 MiB from it, each 32 MiB in 0.9 of the limit. Catches: a PE that is declared dead because less and
  * less is to be read, while its answer waits behind all of it; one that never is. */
 static void read_slowly(void)
@@ -803,7 +810,7 @@ static void read_slowly(void)
         CHECK(shi_stream_put(shi_stream_net.lane[0], &there, &value, sizeof value, 0, NULL) == 0);
         for (parts = 5; parts >= 0; parts--) {
             fabric_reads = (size_t)parts << 25;
-            for (int ms = 0; ms < (parts ? 270 : 20000); ms++, usleep(1000))
+            for (long until = now_ms() + (parts ? 270 : 20000); now_ms() < until; usleep(1000))
                 fabric_poll();
         }
         CHECKF(0, "a PE that never answers is not noticed");
