@@ -110,6 +110,10 @@ run SHMEM_RACE_SUPPRESS="$dir/none"
 [ $? -eq 1 ] && grep -q "cannot read $dir/none" "$dir/out"
 ok $? "a file of SHMEM_RACE_SUPPRESS that is not there ends the job" "$dir/out"
 
+SHMEM_SYMMETRIC_SIZE=1M timeout -k 5 100 $OSHRUN -n 129 "$dir/gcc" o4 racy >"$dir/out" 2>&1 </dev/null
+[ $? -eq 1 ] && [ "$(grep -c '^fulmar race' "$dir/out")" -eq 1 ] && grep -q '^fulmar race: 129 PEs: .* at most 128$' "$dir/out"
+ok $? "more than 128 PEs are refused" "$dir/out"
+
 # ---- oshcc --------------------------------------------------------------------------------------------------------------
 
 for option in --static-shmem --sycl --cuda; do
