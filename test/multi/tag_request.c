@@ -113,12 +113,12 @@ static void test_persistent_pieces(void)
 /* Catches: a wait for an inactive request that hangs or returns the last result again. */
 static void test_inactive(void)
 {
-    long x = 0;
+    long x = 0, y = 0;
     int index = 7, indices[3];
     shmemx_tag_status_t s[3];
     shmemx_tag_request_t r[3] = {SHMEMX_TAG_REQUEST_NULL};
     shmemx_tag_recv_init(world, &x, sizeof x, 1, SHMEMX_TAG_EXACT, before(), &r[1]);
-    shmemx_tag_send_init(world, &x, sizeof x, 1, next_pe(), &r[2]);
+    shmemx_tag_send_init(world, &y, sizeof y, 1, next_pe(), &r[2]);
     for (int turn = 0; turn < 2; turn++) {
         memset(s, 0x55, sizeof s);
         CHECK(shmemx_tag_test(&r[1], &s[0]) && is_empty(&s[0]) && r[1]);
