@@ -3,7 +3,7 @@
 # and of those that it does not, by a work-item, a sub-group and a work-group, in one block and in several, also with dest == source. The
 # number of requests is pinned: one get for each block and each member that only the network reaches.
 #
-# REDUCE_SEED and REDUCE_ROUNDS repeat a run or make it longer.
+# ishmem.sh has reductions in SYCL. REDUCE_SEED and REDUCE_ROUNDS repeat a run or make it longer.
 . "${top_srcdir:=.}/test/device/run.sh"
 command -v mpirun > /dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
 need_hosts "$0"
@@ -141,12 +141,4 @@ for way in $ways; do
     done
     SHMEM_TEST_DEVICE_DIRECT=0 one "$way, 1 host, by the ring" -n 3 "$work/reduce-${way%:*}"
 done
-unset SHMEM_DEVICE
-if find_sycl "$work/jit"; then
-    compile_sycl "$work/reduce-sycl" "$work/reduce.c" "$work/reduce.cl"
-    ok $? "the program compiles as SYCL" "$work/log"
-    ZE_CPU_PRIVATE=0 SHMEM_TEST_DEVICE_DIRECT=0 one "SYCL, 1 host, by the ring" -n 3 "$work/reduce-sycl"
-else
-    skip "SYCL" "$no_sycl"
-fi
 plan
