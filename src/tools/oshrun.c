@@ -60,8 +60,8 @@ static void look_at_pes(void)
     judge();
 }
 
-/* The PEs that live have reached the first fence, which is answered if these are all; else the job is ended, now or once the exit of
- * the others is found. */
+/* The PEs that live have reached the end of shmem_init. They go on if these are all; else the job is ended, now or once the exit of the
+ * others is found. */
 static void let_start(void)
 {
     bool all = true;
@@ -70,7 +70,7 @@ static void let_start(void)
     for (int i = 0; i < job.npes && all; i++)
         all = job.pes[i].ended || !pe_is_dying(&job.pes[i]);
     if (all && !job.ending)
-        server_meet();
+        server_start_all();
 }
 
 static void on_signal(int sig)
@@ -166,7 +166,7 @@ static void step(double until)
         report_absent();
     while (fds[0].revents && read(signal_fd, &info, sizeof info) == sizeof info)
         on_signal(info.ssi_signo);
-    if (server_meets())
+    if (server_asks())
         let_start();
     if (out_error())
         lose_output();

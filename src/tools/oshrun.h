@@ -3,7 +3,7 @@
  *
  * oshrun.c has the event loop, oshrun_judge.c the end of the job, oshrun_start.c its start,
  * oshrun_opt.c the command line, oshrun_hosts.c the hosts, oshrun_batch.c those of a batch job, oshrun_place.c cores,
- * oshrun_spawn.c processes, oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server, oshrun_accept.c
+ * oshrun_spawn.c processes, oshrun_io.c output lines and standard input, oshrun_pmix.c the PMIx server, oshrun_data.c its data, oshrun_accept.c
  * its connections, oshrun_engine.c launchers of several hosts, oshrun_debug.c debuggers. Nothing here is part of the library.
  */
 #ifndef OSHRUN_H
@@ -303,18 +303,25 @@ int64_t accept_refused(void);
 /* The errno with which accept(2) is always refused, or 0; then wake_fd becomes readable, too. */
 int accept_failure(void);
 
+/* oshrun_data.c */
+
+/* Give the server the job's data, and register the PEs as its clients. A pmix_status_t. */
+int data_up(const char *job_name, struct pe *pe, int npes, int napps, const unsigned char *secret, bool survive);
+
 /* oshrun_pmix.c */
 
 /* Start the server for the job: afterwards clients may connect. Sets *wake_fd, readable after an abort, a connection, accept_refused and
- * accept_failure. hold: the first fence waits for server_meet. */
-int server_up(struct pe *pe, int npes, int napps, void *topology, bool hold, int *wake_fd);
+ * accept_failure. */
+int server_up(struct pe *pe, int npes, int napps, void *topology, bool survive, int *wake_fd);
 /* Has a PE connected? *wake_fd becomes readable when the first one does. */
 bool server_connected(void);
 /* Have all PEs passed a fence? */
 bool server_fenced(void);
-/* Does the first fence wait for server_meet? The living PEs have reached it. *wake_fd becomes readable. */
-bool server_meets(void);
-void server_meet(void);
+/* With --survive: have the living PEs reached the end of shmem_init, where they wait for server_start_all? *wake_fd becomes readable. */
+bool server_asks(void);
+void server_start_all(void);
+/* Has it been called? */
+bool server_started(void);
 /* In a signal handler, while server_up takes too long: say so and exit. */
 _Noreturn void server_is_late(void);
 /* Append the variables by which a PE finds the server to its environment. Returns 0 or -errno. */

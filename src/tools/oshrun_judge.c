@@ -194,13 +194,13 @@ static bool has_left(const struct pe *pe)
     return pmix_of(pe) != PMIX_CONNECTED;
 }
 
-/* A PE failed: the job ends, or with --survive goes on. Before the first fence the others need it to start. */
+/* A PE failed: the job ends, or with --survive goes on. In shmem_init the others need it. */
 static void lose_pe(struct pe *pe, int status, const char *how)
 {
     const char *rest = job.live || job.opt.role == ROLE_PE ? "; ending the others" : "";
     int left = job.npes - job.ndied - 1;
 
-    if (!job.opt.survive || !server_fenced()) {
+    if (!job.opt.survive || !server_started()) {
         fail(status, "%s %s%s", whereabouts(pe), how, rest);
         return;
     }

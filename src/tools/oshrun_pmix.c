@@ -1,5 +1,5 @@
 /*
- * oshrun_pmix.c - the PMIx server in oshrun: the job's data for PEs, and their finalize and abort calls.
+ * oshrun_pmix.c - the PMIx server in oshrun: its start, and the calls of PEs.
  *
  * The callbacks run on PMIx's thread. They set the state word of a PE and the abort record, and wake the main thread through
  * an eventfd. They answer all other calls at once, because all PEs of the job are on this machine.
@@ -7,7 +7,8 @@
  *   word          written by            read by      order
  *   pe->pmix      PMIx thread           main thread  P1 -> M1
  *   connected     PMIx thread, once     main thread  relaxed: no other data
- *   fenced        PMIx thread; main     both         P3 -> M3; FENCE_PASSED relaxed: the same
+ *   fenced        PMIx thread           main thread  relaxed: the same
+ *   started       PMIx thread; main     both         P3 -> M3; STARTED relaxed: the same
  *   meeting       PMIx thread, once     main thread  plain; ordered by P3 -> M3
  *   thread_error  any thread            main thread  relaxed: the same
  *   abort record  PMIx thread, once     main thread  plain; ordered by P2 -> M2
@@ -38,47 +39,17 @@
 /* Open MPI 4 treats a program without a daemon's address as a job of one process. The address is never used. */
 #define NOT_ALONE "0.0;tcp://127.0.0.1:1"
 
-static char nspace[PMIX_MAX_NSLEN + 1], hostname[PMIX_MAX_NSLEN + 1];
+static char nspace[PMIX_MAX_NSLEN + 1];
 static int wake = -1;
 static struct abort_record record;
-static atomic_int aborted, connected, fenced, thread_error;
-static bool holds; /* --survive: the first fence waits for server_meet */
-static struct meeting { /* that fence */
+static atomic_int aborted, connected, fenced, started, thread_error;
+static struct meeting {
     pmix_modex_cbfunc_t done;
     char *data;
     size_t ndata;
     void *arg;
-} meeting;
-enum { FENCE_HELD = 1, FENCE_PASSED };
-
-/* A call of the server's interface whose callback runs on PMIx's thread. */
-struct answer {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    int left;
-    pmix_status_t status;
-};
-
-static void answered(pmix_status_t status, void *arg)
-{
-    struct answer *a = arg;
-
-    pthread_mutex_lock(&a->lock);
-    a->left--;
-    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
-        a->status = status;
-    pthread_cond_signal(&a->changed);
-    pthread_mutex_unlock(&a->lock);
-}
-
-static pmix_status_t await(struct answer *a)
-{
-    pthread_mutex_lock(&a->lock);
-    while (a->left > 0)
-        pthread_cond_wait(&a->changed, &a->lock);
-    pthread_mutex_unlock(&a->lock);
-    return a->status;
-}
+} meeting; /* the fence at the end of shmem_init, with --survive */
+enum { STARTED_HELD = 1, STARTED };
 
 static pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t done, void *arg)
 {
@@ -118,20 +89,28 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* libpmix leaves PEs that died out of fences, so those of the others complete. The first one needs all PEs: server_meet answers it. */
+/* Is the fence the one at the end of shmem_init? */
+static bool ends_start(const pmix_info_t info[], size_t ninfo)
+{
+    size_t i = 0;
+
+    while (i < ninfo && !PMIX_CHECK_KEY(&info[i], SHI_SURVIVE_NAME))
+        i++;
+    return i < ninfo;
+}
+
+/* libpmix leaves PEs that died out of fences, so those of the others complete. The end of shmem_init needs all PEs: server_start_all
+ * answers that fence. */
 static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo, char *data, size_t ndata,
                               pmix_modex_cbfunc_t done, void *arg)
 {
-    (void)procs, (void)nprocs, (void)info, (void)ninfo;
-    bool first = !atomic_load_explicit(&fenced, memory_order_relaxed), hold = holds && first;
-
-    if (hold)
+    (void)procs, (void)nprocs;
+    atomic_store_explicit(&fenced, 1, memory_order_relaxed);
+    if (done && ends_start(info, ninfo) && !atomic_load_explicit(&started, memory_order_relaxed)) {
         meeting = (struct meeting){done, data, ndata, arg};
-    if (first)
-        atomic_store_explicit(&fenced, hold ? FENCE_HELD : FENCE_PASSED, memory_order_release); /* P3 */
-    if (hold)
+        atomic_store_explicit(&started, STARTED_HELD, memory_order_release); /* P3 */
         eventfd_write(wake, 1);
-    else if (done)
+    } else if (done)
         done(PMIX_SUCCESS, data, ndata, arg, free, data);
     return PMIX_SUCCESS;
 }
@@ -193,126 +172,6 @@ static struct {
     .module.notify_event = on_notify,
     .module.tool_connected = on_tool,
 };
-
-struct keys {
-    pmix_info_t *info;
-    size_t n;
-};
-
-static void key_add(struct keys *k, const char *key, const void *value, pmix_data_type_t type)
-{
-    PMIX_INFO_LOAD(&k->info[k->n], key, value, type);
-    k->n++;
-}
-
-static void key_add_text(struct keys *k, const char *key, pmix_status_t (*text_of)(const pmix_cpuset_t *, char **), const pmix_cpuset_t *set)
-{
-    char *text = NULL;
-
-    if (text_of(set, &text) == PMIX_SUCCESS && text)
-        key_add(k, key, text, PMIX_STRING);
-    free(text);
-}
-
-static void keys_of_pe(struct keys *job, const struct pe *pe)
-{
-    enum { MOST = 9 };
-    struct keys own = {.n = 0};
-    pmix_rank_t rank = pe->rank;
-    uint16_t local = pe->rank;
-    uint32_t node = 0, appnum = pe->appnum;
-
-    PMIX_INFO_CREATE(own.info, MOST);
-    key_add(&own, PMIX_RANK, &rank, PMIX_PROC_RANK);
-    key_add(&own, PMIX_LOCAL_RANK, &local, PMIX_UINT16);
-    key_add(&own, PMIX_NODE_RANK, &local, PMIX_UINT16);
-    key_add(&own, PMIX_HOSTNAME, hostname, PMIX_STRING);
-    key_add(&own, PMIX_NODEID, &node, PMIX_UINT32);
-    key_add(&own, PMIX_APPNUM, &appnum, PMIX_UINT32);
-    key_add(&own, PMIX_GLOBAL_RANK, &rank, PMIX_PROC_RANK);
-    if (pe->cpuset) {
-        pmix_cpuset_t set = {.source = (char *)"hwloc", .bitmap = pe->cpuset};
-        key_add_text(&own, PMIX_CPUSET, PMIx_server_generate_cpuset_string, &set);
-        key_add_text(&own, PMIX_LOCALITY_STRING, PMIx_server_generate_locality_string, &set);
-    }
-    pmix_data_array_t array = {.type = PMIX_INFO, .size = own.n, .array = own.info};
-    key_add(job, PMIX_PROC_DATA, &array, PMIX_DATA_ARRAY);
-    PMIX_INFO_FREE(own.info, MOST);
-}
-
-static char *rank_list(int npes)
-{
-    char *list = malloc(12 * (size_t)npes), *p = list;
-
-    for (int i = 0; list && i < npes; i++)
-        p += sprintf(p, "%s%d", i ? "," : "", i);
-    return list;
-}
-
-/* libpmix up to 4.2 overruns a buffer of 50 bytes when it compresses a long name; "raw:" is the uncompressed form. */
-static pmix_status_t node_map(char **out)
-{
-    enum { COMPRESSED = 49 };
-
-    if (strlen(hostname) <= COMPRESSED)
-        return PMIx_generate_regex(hostname, out);
-    return asprintf(out, "raw:%s", hostname) < 0 ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
-}
-
-static pmix_status_t register_job(struct pe *pe, int npes, int napps, const unsigned char secret[SHI_SECRET_BYTES])
-{
-    struct answer a = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 1, PMIX_SUCCESS};
-    struct keys job = {.n = 0};
-    size_t most = 17 + npes;
-    uint32_t n = npes, one = 1, apps = napps;
-    pmix_rank_t leader = 0;
-    pmix_byte_object_t object = {.bytes = (char *)secret, .size = SHI_SECRET_BYTES};
-    char *ranks = rank_list(npes), *nodes, *procs;
-    pmix_status_t rc;
-
-    if (!ranks)
-        return PMIX_ERR_NOMEM;
-    if ((rc = node_map(&nodes)) || (rc = PMIx_generate_ppn(ranks, &procs)))
-        return rc;
-    PMIX_INFO_CREATE(job.info, most);
-    key_add(&job, PMIX_JOBID, nspace, PMIX_STRING);
-    key_add(&job, PMIX_NODE_MAP, nodes, PMIX_REGEX);
-    key_add(&job, PMIX_PROC_MAP, procs, PMIX_REGEX);
-    key_add(&job, PMIX_JOB_SIZE, &n, PMIX_UINT32);
-    key_add(&job, PMIX_UNIV_SIZE, &n, PMIX_UINT32);
-    key_add(&job, PMIX_MAX_PROCS, &n, PMIX_UINT32);
-    key_add(&job, PMIX_LOCAL_SIZE, &n, PMIX_UINT32);
-    key_add(&job, PMIX_NODE_SIZE, &n, PMIX_UINT32);
-    key_add(&job, PMIX_NUM_NODES, &one, PMIX_UINT32);
-    key_add(&job, PMIX_JOB_NUM_APPS, &apps, PMIX_UINT32);
-    key_add(&job, PMIX_LOCAL_PEERS, ranks, PMIX_STRING);
-    key_add(&job, PMIX_LOCALLDR, &leader, PMIX_PROC_RANK);
-    for (int i = 0; i < npes; i++)
-        keys_of_pe(&job, &pe[i]);
-    key_add(&job, SHI_SECRET_NAME, &object, PMIX_BYTE_OBJECT);
-    rc = PMIx_server_register_nspace(nspace, npes, job.info, job.n, answered, &a);
-    if (rc == PMIX_SUCCESS)
-        rc = await(&a);
-    PMIX_INFO_FREE(job.info, most);
-    free(ranks);
-    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
-}
-
-/* Register all clients before the first one starts: the server may never answer a request for a PE's data while some
- * clients are not registered (libpmix 4.2.2). */
-static pmix_status_t register_clients(struct pe *pe, int npes)
-{
-    struct answer a = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, npes, PMIX_SUCCESS};
-    pmix_proc_t proc;
-
-    for (int i = 0; i < npes; i++) {
-        PMIX_LOAD_PROCID(&proc, nspace, i);
-        pmix_status_t rc = PMIx_server_register_client(&proc, getuid(), getgid(), &pe[i], answered, &a);
-        if (rc != PMIX_SUCCESS)
-            answered(rc, &a);
-    }
-    return await(&a);
-}
 
 #ifdef __SANITIZE_THREAD__
 #define TSAN 1
@@ -410,7 +269,7 @@ static void name_job(const unsigned char *bits, size_t n)
         at += sprintf(nspace + at, "%02x", bits[i]);
 }
 
-int server_up(struct pe *pe, int npes, int napps, void *topology, bool hold, int *wake_fd)
+int server_up(struct pe *pe, int npes, int napps, void *topology, bool survive, int *wake_fd)
 {
     pmix_topology_t topo = {.source = (char *)"hwloc", .topology = topology};
     bool no = false;
@@ -425,7 +284,6 @@ int server_up(struct pe *pe, int npes, int napps, void *topology, bool hold, int
         say("oshrun: cannot make the job's secret: getrandom: %s", strerror(-err));
         return -1;
     }
-    gethostname(hostname, sizeof hostname - 1);
     name_job(bits.name, sizeof bits.name);
     wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake < 0) {
@@ -434,8 +292,7 @@ int server_up(struct pe *pe, int npes, int napps, void *topology, bool hold, int
     }
     accept_up(wake);
     setenv("PMIX_MCA_gds", "hash", 1); /* the other stores use files, which would remain when oshrun is killed */
-    holds = hold;
-    if (holds) /* else libpmix does not call on_fence */
+    if (survive) /* else libpmix does not call on_fence */
         setenv("PMIX_MCA_pmix_server_fence_localonly_opt", "0", 1);
     setenv("OMPI_MCA_orte_local_daemon_uri", NOT_ALONE, 0);
     PMIX_INFO_LOAD(&info[0], PMIX_TOPOLOGY2, &topo, PMIX_TOPO);
@@ -445,10 +302,8 @@ int server_up(struct pe *pe, int npes, int napps, void *topology, bool hold, int
     if (rc == PMIX_SUCCESS && atomic_load_explicit(&thread_error, memory_order_relaxed))
         rc = PMIX_ERR_OUT_OF_RESOURCE;
     if (rc == PMIX_SUCCESS)
-        rc = register_job(pe, npes, napps, bits.secret);
+        rc = data_up(nspace, pe, npes, napps, bits.secret, survive);
     explicit_bzero(&bits, sizeof bits);
-    if (rc == PMIX_SUCCESS)
-        rc = register_clients(pe, npes);
     if (rc != PMIX_SUCCESS) {
         say_why(rc);
         return -1;
@@ -479,19 +334,23 @@ bool server_connected(void)
 
 bool server_fenced(void)
 {
-    return atomic_load_explicit(&fenced, memory_order_relaxed) == FENCE_PASSED;
+    return atomic_load_explicit(&fenced, memory_order_relaxed);
 }
 
-bool server_meets(void)
+bool server_asks(void)
 {
-    return atomic_load_explicit(&fenced, memory_order_acquire) == FENCE_HELD; /* M3 */
+    return atomic_load_explicit(&started, memory_order_acquire) == STARTED_HELD; /* M3 */
 }
 
-void server_meet(void)
+bool server_started(void)
 {
-    atomic_store_explicit(&fenced, FENCE_PASSED, memory_order_relaxed);
-    if (meeting.done)
-        meeting.done(PMIX_SUCCESS, meeting.data, meeting.ndata, meeting.arg, free, meeting.data);
+    return atomic_load_explicit(&started, memory_order_relaxed) == STARTED;
+}
+
+void server_start_all(void)
+{
+    atomic_store_explicit(&started, STARTED, memory_order_relaxed);
+    meeting.done(PMIX_SUCCESS, meeting.data, meeting.ndata, meeting.arg, free, meeting.data);
 }
 
 const struct abort_record *server_aborted(void)

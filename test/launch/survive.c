@@ -1,7 +1,7 @@
 /*
  * survive.c - PEs that use PMIx and not the library, of which some die, for survive.sh. Arguments: WHAT and a number.
  *
- * All PEs pass a first fence, and a PE that lives to the end waits for the file GO, if that is set, prints one line and exits with
+ * All PEs pass what is the end of shmem_init for oshrun, and a PE that lives to the end waits for the file GO, if that is set, prints one line and exits with
  * status 0, unless WHAT says otherwise.
  */
 #include <pmix.h>
@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#include "host/boot/boot.h"
 
 static pmix_proc_t me;
 static unsigned npes;
@@ -47,6 +49,16 @@ static void sure_fence(int collect)
     PMIX_LOAD_PROCID(&who[1], "oshrun-nobody", PMIX_RANK_WILDCARD);
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &data, PMIX_BOOL);
     check("fence", PMIx_Fence(who, 2, &info, 1));
+}
+
+/* As at the end of shmem_init: a death ends the job until all PEs have passed it. */
+static void start_fence(void)
+{
+    bool yes = true;
+    pmix_info_t info;
+
+    PMIX_INFO_LOAD(&info, SHI_SURVIVE_NAME, &yes, PMIX_BOOL);
+    check("fence", PMIx_Fence(NULL, 0, &info, 1));
 }
 
 static void put(const char *key, uint32_t number)
@@ -197,9 +209,10 @@ int main(int argc, char **argv)
     check("init", PMIx_Init(&me, NULL, 0));
     find_size();
     put("number", 100 + me.rank);
+    fence(1);
     if (!strcmp(what, "early"))
         early();
-    fence(1);
+    start_fence();
     if (!strcmp(what, "random"))
         random_deaths((uint32_t)number);
     else if (!strcmp(what, "turn"))

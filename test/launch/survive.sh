@@ -66,8 +66,8 @@ run_until 'goes on with 2 of 3' --survive -n 3 "$pe" leave
     "oshrun: PE 1 exited with status 0 but without shmem_finalize; the job goes on with 2 of 3 PEs" "oshrun: 1 of 3 PEs died: 1"
 ok $? "so is an end without finalize" "$work/log"
 
-# Catches: a job that starts without a PE, which the others' shmem_init waits for, as the others reach the first fence before oshrun
-# finds the death.
+# Catches: a job that goes on after a death in shmem_init, where the others wait for that PE, as they end shmem_init before oshrun finds
+# the death.
 : > "$work/out"
 rm -f "$GO"
 $OSHRUN --survive --timeout 60 -l -n 3 "$pe" early > "$work/out" 2> "$work/err" &
@@ -82,7 +82,7 @@ wait $job
 status=$?
 cp "$work/err" "$work/log"
 [ $status -eq 137 ] && err_is "oshrun: PE 1 was killed by SIGKILL (Killed)"
-ok $? "a death before all PEs have met ends the job" "$work/log"
+ok $? "a death in shmem_init ends the job" "$work/log"
 
 touch "$GO"
 run --survive -n 2 "$pe" end

@@ -12,6 +12,7 @@
 #include "host/util/startup.h"
 
 #define SHI_SECRET_NAME "fulmar.secret" /* PMIx key, given by oshrun: a PMIX_BYTE_OBJECT of SHI_SECRET_BYTES */
+#define SHI_SURVIVE_NAME "fulmar.survive" /* PMIx key, given by oshrun --survive, true; and an attribute of the fence at the end of shmem_init */
 enum { SHI_SECRET_BYTES = 16, SHI_UID_BYTES = 128 };
 
 /* The unique id of a job that is started without a launcher: boot_uid.c. It holds the job's secret; never print it. */
@@ -39,6 +40,8 @@ struct shi_boot_ops {
     int (*lookup)(int pe, const char *key, void *data, size_t bytes);
     /* Barrier over all PEs; what they published before it is available locally after it. 0 or -errno. */
     int (*fence)(void);
+    /* At the end of shmem_init: if the launcher lets others go on when a PE dies, a barrier, from which on it does so. NULL: it does not. */
+    int (*started)(void);
     /* 1: the launcher has closed the connection, as after another library's finalize. NULL: never. */
     int (*is_gone)(void);
     /* End the job with this status. Returns only when the launcher is unreachable. */
@@ -66,6 +69,11 @@ static inline int shi_boot_fence(const struct shi_boot *b, const char *text)
     int err = b->ops->fence();
     shi_startup_phase(NULL);
     return err;
+}
+
+static inline int shi_boot_started(const struct shi_boot *b)
+{
+    return b->ops->started ? b->ops->started() : 0;
 }
 
 static inline int shi_boot_lookup(const struct shi_boot *b, int pe, const char *key, void *data, size_t bytes)

@@ -225,7 +225,7 @@ __attribute__((destructor)) static void leave(void)
     fd = -1;
 }
 
-static const struct shi_boot_ops ops = {"pmi", publish, lookup, fence, is_gone, abort_job, down};
+static const struct shi_boot_ops ops = {"pmi", publish, lookup, fence, NULL, is_gone, abort_job, down};
 
 /* ---- start -------------------------------------------------------------------------------------------------------- */
 

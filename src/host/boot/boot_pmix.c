@@ -21,6 +21,7 @@ enum {
 };
 
 static pmix_proc_t self;
+static bool survive; /* the launcher lets others go on when a PE dies */
 static bool before_others; /* PMIx was not initialised when this module initialised it */
 
 /* Replaces libpmix's function for the whole process, and returns false while only this module has initialised PMIx. Open MPI 5
@@ -84,17 +85,31 @@ static int lookup(int pe, const char *key, void *data, size_t bytes)
     return err;
 }
 
-static int fence(void)
+/* The namespace beside the job's does not exist: with it libpmix asks oshrun, and without it a fence in which PEs die may hang. */
+static int fence_with(const char *attribute)
 {
     bool yes = true;
-    pmix_info_t collect;
-    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
-    pmix_status_t rc = PMIx_Fence(NULL, 0, &collect, 1);
+    pmix_info_t with;
+    PMIX_INFO_LOAD(&with, attribute, &yes, PMIX_BOOL);
+    pmix_proc_t who[2];
+    PMIX_LOAD_PROCID(&who[0], self.nspace, PMIX_RANK_WILDCARD);
+    PMIX_LOAD_PROCID(&who[1], SHI_SURVIVE_NAME, PMIX_RANK_WILDCARD);
+    pmix_status_t rc = survive ? PMIx_Fence(who, 2, &with, 1) : PMIx_Fence(NULL, 0, &with, 1);
     if (rc == PMIX_SUCCESS)
         return 0;
     /* A PE died. The launcher reports it and ends this PE; wait for that instead of printing a second error. */
     sleep(SHI_END_LAUNCHER_S);
     return failed("PMIx_Fence", rc);
+}
+
+static int fence(void)
+{
+    return fence_with(PMIX_COLLECT_DATA);
+}
+
+static int started(void)
+{
+    return survive ? fence_with(SHI_SURVIVE_NAME) : 0;
 }
 
 static void abort_job(int status)
@@ -116,7 +131,7 @@ static void down(void)
         sleep(LATE_SERVER_S);
 }
 
-static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, NULL, abort_job, down};
+static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, started, NULL, abort_job, down};
 
 static int job_size(int *out)
 {
@@ -193,9 +208,9 @@ static int find_local(struct shi_boot *b)
     return err;
 }
 
-/* Take the secret from the job's data, which a client has since PMIx_Init. PMIX_OPTIONAL: do not ask the server, as servers
- * other than oshrun's may wait for a key that they do not know. */
-static void find_secret(struct shi_boot *b)
+/* What oshrun's job data has under `key`, which a client has since PMIx_Init; NULL: nothing. PMIX_OPTIONAL: do not ask the server, as
+ * servers other than oshrun's may wait for a key that they do not know. */
+static pmix_value_t *given(const char *key)
 {
     bool yes = true;
     pmix_info_t optional;
@@ -203,7 +218,13 @@ static void find_secret(struct shi_boot *b)
     pmix_proc_t all;
     PMIX_LOAD_PROCID(&all, self.nspace, PMIX_RANK_WILDCARD);
     pmix_value_t *v = NULL;
-    if (PMIx_Get(&all, SHI_SECRET_NAME, &optional, 1, &v) != PMIX_SUCCESS)
+    return PMIx_Get(&all, key, &optional, 1, &v) == PMIX_SUCCESS ? v : NULL;
+}
+
+static void find_secret(struct shi_boot *b)
+{
+    pmix_value_t *v = given(SHI_SECRET_NAME);
+    if (!v)
         return;
     b->has_secret = v->type == PMIX_BYTE_OBJECT && v->data.bo.size == sizeof b->secret;
     if (b->has_secret) {
@@ -211,6 +232,14 @@ static void find_secret(struct shi_boot *b)
         explicit_bzero(v->data.bo.bytes, sizeof b->secret);
     }
     PMIX_VALUE_RELEASE(v);
+}
+
+static void find_survive(void)
+{
+    pmix_value_t *v = given(SHI_SURVIVE_NAME);
+    survive = v;
+    if (v)
+        PMIX_VALUE_RELEASE(v);
 }
 
 /* PMIx 5 and later read the topology inside PMIx_Init, which does not use what hwloc's plugins for devices find. The one for Level
@@ -268,6 +297,7 @@ int shi_boot_pmix_up(struct shi_boot *out)
         return err;
     }
     find_secret(&b);
+    find_survive();
     *out = b;
     explicit_bzero(&b, sizeof b);
     return 0;

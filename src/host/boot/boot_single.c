@@ -31,7 +31,7 @@ static void down(void)
 {
 }
 
-static const struct shi_boot_ops ops = {"single", publish, lookup, fence, NULL, abort_job, down};
+static const struct shi_boot_ops ops = {"single", publish, lookup, fence, NULL, NULL, abort_job, down};
 
 int shi_boot_single_up(struct shi_boot *out)
 {

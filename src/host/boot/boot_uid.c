@@ -62,7 +62,7 @@ int shi_boot_uid_is_given(void)
     return chosen.given || getenv("SHMEM_UNIQUEID");
 }
 
-static const struct shi_boot_ops ops = {"unique id", shi_uid_data_publish, shi_uid_data_lookup, shi_uid_tree_fence, NULL, shi_uid_tree_abort,
+static const struct shi_boot_ops ops = {"unique id", shi_uid_data_publish, shi_uid_data_lookup, shi_uid_tree_fence, NULL, NULL, shi_uid_tree_abort,
                                         shi_uid_tree_down};
 
 /* ---- meeting ------------------------------------------------------------------------------------------------------ */

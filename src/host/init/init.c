@@ -324,6 +324,8 @@ void shi_world_up(int thread_level)
         shi_agree_rules("shmem_init", &shi_team_world); /* in place of the barrier */
     else
         shi_team_barrier("shmem_init", &shi_team_world);
+    if (!shi_world.launcher_left && shi_boot_started(&shi_world.boot))
+        abort_on_error(1);
     shi_startup_down();
     shi_left_watch();
 }
