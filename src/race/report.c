@@ -20,6 +20,7 @@
 
 enum { LINE = 256, PATTERNS = 256 };
 static enum { REPORT, JSON, ABORT } mode;
+static uint32_t of_gpc; /* threads of this PE that run functions of GPCs */
 static char *pattern[PATTERNS];
 static int patterns;
 static pid_t process; /* a child of it is no PE */
@@ -77,6 +78,11 @@ void race_report_up(void)
     }
     if (file)
         read_patterns(file);
+}
+
+void race_report_gpc(unsigned thread)
+{
+    __atomic_fetch_or(&of_gpc, 1u << thread, __ATOMIC_RELAXED);
 }
 
 /* ---- what is said ----------------------------------------------------------------------------------------------- */
@@ -140,6 +146,11 @@ static const char *does(const struct side *s)
     return s->request ? "reads it until the request is complete" : nonblocking ? "reads it until the quiet" : "reads";
 }
 
+static int in_gpc(unsigned thread)
+{
+    return __atomic_load_n(&of_gpc, __ATOMIC_RELAXED) >> thread & 1;
+}
+
 static const char *mend(const struct side *x, const struct side *o, enum race_missing what, int same_stream)
 {
     if (what == RACE_NO_ORDER && x->pe == o->pe && x->kernel && o->kernel)
@@ -147,6 +158,8 @@ static const char *mend(const struct side *x, const struct side *o, enum race_mi
                " releases and the other acquires";
     if (what == RACE_NO_ORDER && x->pe == o->pe && (x->kernel || o->kernel))
         return "nothing orders the kernel and the host: a wait for the kernel, or a launch after the host's access; or a signal";
+    if (what == RACE_NO_ORDER && x->pe == o->pe && x->thread != o->thread && (in_gpc(x->thread) || in_gpc(o->thread)))
+        return "nothing orders the function of a GPC and the PE where it runs: a wait for the GPC at its root and a barrier, or a lock that both take";
     if (what == RACE_NO_ORDER && x->pe == o->pe)
         return "nothing orders the two threads: a barrier of the threads, a join or a lock between the accesses";
     if (what == RACE_NO_ORDER)
@@ -243,7 +256,8 @@ void race_report(const struct race_access *a, uint64_t x, uint64_t old, uint64_t
     const char *routine, *module;
     uint64_t offset;
     race_place_read(RACE_PLACE_OF(old), &routine, &module, &offset);
-    if (race_pe_of(RACE_ACTOR_OF(x)) == race_pe_of(RACE_ACTOR_OF(old)) && !a->routine && !routine)
+    if (race_pe_of(RACE_ACTOR_OF(x)) == race_pe_of(RACE_ACTOR_OF(old)) && !a->routine && !routine &&
+        !in_gpc(RACE_ACTOR_OF(x) >> race_dim.bits) && !in_gpc(RACE_ACTOR_OF(old) >> race_dim.bits))
         return; /* of two threads: ThreadSanitizer's */
     if (!first(x, old))
         return;

@@ -13,6 +13,8 @@
 enum { RACE_STATUS = 66 };
 
 void race_report_up(void);
+/* The thread runs functions of GPCs: its races with other threads of the PE are reported, too. */
+void race_report_gpc(unsigned thread);
 /* old, old_when: the cell of the older access. */
 void race_report(const struct race_access *a, uint64_t x, uint64_t old, uint64_t old_when, enum race_missing what,
                  const struct race_where *w);

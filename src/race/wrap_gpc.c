@@ -10,6 +10,7 @@
 
 #include "race/node.h"
 #include "race/pending.h"
+#include "race/report.h"
 #include "race/shadow.h"
 #include "race/sync.h"
 #include "race/wrap.h"
@@ -28,7 +29,6 @@ static uint64_t end_key(int root)
 
 enum { HANDLES = 4096 };
 static shmemx_gpc_func_t of_handle[HANDLES], registering; /* which may be called before the call that registers it returns */
-static char one_at_a_time;
 
 static shmemx_gpc_func_t function_of(int handle)
 {
@@ -42,17 +42,32 @@ static void forget(const void *at, size_t bytes)
         race_shadow_forget(race_self(), (uintptr_t)at, bytes);
 }
 
+/* The functions of a PE are one more thread of it, whichever thread runs them: what is before them is what a key says, not what that thread did. */
+static struct race_thread *functions(void)
+{
+    static struct race_thread *all; /* one at a time */
+    if (!all) {
+        all = calloc(1, sizeof *all);
+        if (!all || !(all->clock = calloc(1, race_dim.bytes)))
+            abort();
+        race_thread_enter(all);
+        race_report_gpc(all->number);
+    }
+    return all;
+}
+
 static int run(shmemx_gpc_call_t *call)
 {
     shmemx_gpc_func_t func =
         function_of(call->stage == SHMEMX_GPC_WAIT && call->callback != SHMEMX_GPC_NONE ? call->callback : call->func);
-    struct race_thread *u = race_self();
-    if (!u)
+    struct race_thread *caller = race_self();
+    if (!caller)
         return func(call);
+    struct race_thread *u = race_thread = functions();
     int root = pshmem_team_translate_pe(call->team, call->root, SHMEM_TEAM_WORLD);
+    race_sync_take_from(u, race_sync_local(&registering));
     race_sync_take(u, start_key(root));
     race_sync_take(u, end_key(root));
-    race_sync_take_from(u, race_sync_local(&one_at_a_time));
     if (root != race_node.me) { /* buffers of the library, which it uses again */
         if (call->stage == SHMEMX_GPC_INIT)
             forget(call->hdr, call->hlen), forget(call->data, call->dlen), forget(call->rhdr, call->rhlen), forget(call->rdata, call->rdlen);
@@ -60,8 +75,8 @@ static int run(shmemx_gpc_call_t *call)
     if (call->stage == SHMEMX_GPC_WAIT)
         forget(call->chdr, call->chlen), forget(call->cdata, call->cdlen);
     int result = func(call);
-    race_sync_give_to(u, race_sync_local(&one_at_a_time));
     race_sync_give(u, end_key(root), NULL);
+    race_thread = caller;
     return result;
 }
 
@@ -71,6 +86,7 @@ static int run(shmemx_gpc_call_t *call)
         RACE_NEXT(int, NAME, (shmemx_gpc_func_t))                                                                      \
         if (!race_self() || !func)                                                                                     \
             return next(func);                                                                                         \
+        race_sync_give_to(race_self(), race_sync_local(&registering));                                                 \
         __atomic_store_n(&registering, func, __ATOMIC_RELEASE);                                                        \
         int handle = next(run);                                                                                        \
         if (handle >= 0 && handle < HANDLES)                                                                           \
