@@ -13,6 +13,7 @@
 #include "shmemx_tag.h"
 #include "shmemx_gpc.h"
 #include "shmemx_memory.h"
+#include "shmemx_survive.h"
 #include "shmemx_team.h"
 #include "shmemx_uniqueid.h"
 

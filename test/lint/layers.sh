@@ -13,7 +13,7 @@ END
 
 ranks='BEGIN {
     r["race"] = 10; r["tools"] = r["cudart"] = r["nvshmem"] = 9; r["host/api"] = r["proxy"] = 8; r["host/init"] = 7
-    r["host/nbc"] = 6.5; r["host/tag"] = r["host/gpc"] = r["host/observe"] = 6; r["host/coll"] = 5; r["host/ops"] = 4
+    r["host/nbc"] = r["host/survive"] = 6.5; r["host/tag"] = r["host/gpc"] = r["host/observe"] = 6; r["host/coll"] = 5; r["host/ops"] = 4
     r["host/net/stream"] = 3.4; r["host/net/am"] = 3.2
     r["host/net/node"] = r["host/net/fabric"] = r["device"] = r["device/lib"] = 3; r["host/boot"] = 2; r["host/util"] = r["host/policy"] = 1
     r["ze_cpu"] = r["cuda_cpu"] = 0 }'

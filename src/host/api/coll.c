@@ -12,27 +12,23 @@
 
 #define BYTES(E) shi_bytes(nelems, E)
 #define TEAM shi_team_of(__func__, "team", team)
-#define DO_broadcast(T, E)                                                                                           \
-    shi_coll_broadcast(__func__, TEAM, dest, source, BYTES(E), PE_root, 1);                                          \
-    return 0;
-#define DO_collect(T, E)                                                                                             \
-    shi_coll_collect(__func__, TEAM, dest, source, BYTES(E));                                                        \
-    return 0;
-#define DO_fcollect(T, E)                                                                                            \
-    shi_coll_fcollect(__func__, TEAM, dest, source, BYTES(E));                                                       \
-    return 0;
-#define DO_alltoall(T, E)                                                                                            \
-    shi_coll_alltoall(__func__, TEAM, dest, source, BYTES(E));                                                       \
-    return 0;
-#define DO_alltoalls(T, E)                                                                                           \
-    shi_coll_alltoalls(__func__, TEAM, dest, source, dst, sst, nelems, E);                                           \
-    return 0;
+
+/* A failed team carries out no collective; one that fails meanwhile returns its error, and dest is not valid. */
+#define ON_TEAM(CALL, ...)                                                                                           \
+    struct shmem_team *const t = TEAM;                                                                               \
+    if (shi_unlikely(t && shi_team_failed(t)))                                                                       \
+        return shi_team_failed(t);                                                                                   \
+    CALL(__func__, t, dest, source, __VA_ARGS__);                                                                    \
+    return shi_team_failed(t);
+#define DO_broadcast(T, E) ON_TEAM(shi_coll_broadcast, BYTES(E), PE_root, 1)
+#define DO_collect(T, E) ON_TEAM(shi_coll_collect, BYTES(E))
+#define DO_fcollect(T, E) ON_TEAM(shi_coll_fcollect, BYTES(E))
+#define DO_alltoall(T, E) ON_TEAM(shi_coll_alltoall, BYTES(E))
+#define DO_alltoalls(T, E) ON_TEAM(shi_coll_alltoalls, dst, sst, nelems, E)
 
 #define REDUCTION(CLASS, OP, T)                                                                                      \
     (&(const struct shi_reduction){SHI_COMBINE_##CLASS(OP, T), sizeof(T), (T)0.5 != (T)0})
-#define REDUCE(CLASS, OP, T)                                                                                         \
-    shi_coll_reduce(__func__, TEAM, dest, source, nreduce, REDUCTION(CLASS, OP, T));                                 \
-    return 0;
+#define REDUCE(CLASS, OP, T) ON_TEAM(shi_coll_reduce, nreduce, REDUCTION(CLASS, OP, T))
 #define DO_and_reduce(T, E) REDUCE(BIT, and, T)
 #define DO_or_reduce(T, E) REDUCE(BIT, or, T)
 #define DO_xor_reduce(T, E) REDUCE(BIT, xor, T)
@@ -40,12 +36,8 @@
 #define DO_min_reduce(T, E) REDUCE(MAX, min, T)
 #define DO_sum_reduce(T, E) REDUCE(SUM, sum, T)
 #define DO_prod_reduce(T, E) REDUCE(SUM, prod, T)
-#define DO_sum_inscan(T, E)                                                                                          \
-    shi_coll_scan(__func__, TEAM, dest, source, nelems, REDUCTION(SUM, sum, T), 0);                                  \
-    return 0;
-#define DO_sum_exscan(T, E)                                                                                          \
-    shi_coll_scan(__func__, TEAM, dest, source, nelems, REDUCTION(SUM, sum, T), 1);                                  \
-    return 0;
+#define DO_sum_inscan(T, E) ON_TEAM(shi_coll_scan, nelems, REDUCTION(SUM, sum, T), 0)
+#define DO_sum_exscan(T, E) ON_TEAM(shi_coll_scan, nelems, REDUCTION(SUM, sum, T), 1)
 
 /* An active set is a team that is looked up; pWrk is not needed. */
 #define SET shi_team_of_set(__func__, PE_start, logPE_stride, PE_size, pSync)
@@ -139,7 +131,7 @@ SHI_DEF(int, shmem_team_sync, (shmem_team_t team))
     SHI_AGREE(__func__, t, {0});
     SHI_SPAN(span, SHI_BARRIERS, __func__, NULL, SHI_TO_NONE, 0);
     shi_team_barrier(__func__, t);
-    return 0;
+    return shi_team_failed(t);
 }
 
 SHI_DEF(void, shmem_sync, (int PE_start, int logPE_stride, int PE_size, long *pSync))

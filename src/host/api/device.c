@@ -26,7 +26,7 @@ static void *get(const char *routine, size_t bytes, size_t align, int clear)
                         "SHMEM_DEVICE_SYMMETRIC_SIZE");
     else if (clear)
         shi_dheap_clear(routine, p, bytes);
-    shi_team_quiet_barrier(routine, &shi_team_world);
+    shi_team_heap_sync(routine);
     return p;
 }
 
@@ -55,7 +55,7 @@ void shmemg_free(void *ptr)
     if (!ptr)
         return;
     SHI_AGREE(__func__, &shi_team_world, {"ptr's offset in the heap", (int64_t)((uintptr_t)ptr - shi_world.dev_lo)});
-    shi_team_quiet_barrier(__func__, &shi_team_world);
+    shi_team_heap_sync(__func__);
     if (shi_dheap_put(ptr))
         shi_die(__func__, "ptr = %p was not returned by a shmemg_ allocation, or is free already (pe = %d)", ptr,
                 shi_world.pe);

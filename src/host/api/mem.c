@@ -134,7 +134,7 @@ static void *get_with_hints(const char *routine, size_t bytes, size_t align, int
         memset(at_offset(off), 0, bytes);
     if (!err && hints)
         obey(routine, off, bytes, hints);
-    shi_team_quiet_barrier(routine, &shi_team_world);
+    shi_team_heap_sync(routine);
     return err ? NULL : at_offset(off);
 }
 
@@ -153,7 +153,7 @@ static void put(const char *routine, void *ptr)
     SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, 0);
     size_t off = offset_of(routine, ptr);
     SHI_AGREE(routine, &shi_team_world, {"ptr's offset in the heap", (int64_t)off});
-    shi_team_quiet_barrier(routine, &shi_team_world);
+    shi_team_heap_sync(routine);
     free_block(off);
 }
 
@@ -170,7 +170,7 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
     SHI_SPAN(span, SHI_MEMORY, routine, NULL, SHI_TO_NONE, bytes);
     size_t off = offset_of(routine, ptr), had = shi_heap_length(shi_world.heap, off), to;
     SHI_AGREE(routine, &shi_team_world, {"size", (int64_t)bytes}, {"ptr's offset in the heap", (int64_t)off});
-    shi_team_quiet_barrier(routine, &shi_team_world);
+    shi_team_heap_sync(routine);
     if (shi_heap_resize(shi_world.heap, off, bytes) == 0) {
         to = off;
         if (shi_heap_reg_reach(routine, off + bytes)) {
@@ -185,7 +185,7 @@ static void *resize(const char *routine, void *ptr, size_t bytes)
     } else {
         ptr = NULL; /* no room: the old block stays as it was */
     }
-    shi_team_quiet_barrier(routine, &shi_team_world);
+    shi_team_heap_sync(routine);
     return ptr ? at_offset(to) : NULL;
 }
 

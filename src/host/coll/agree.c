@@ -44,7 +44,7 @@ void shi_agree(const char *routine, struct shmem_team *t, const struct shi_call 
     for (int k = 0; k < SHI_AGREE_VALUES; k++)
         mine.value[k] = call->arg[k].value;
     shi_team_exchange(t, &mine, sizeof mine);
-    for (int i = 1; i < t->n; i++)
+    for (int i = 1; i < t->n && !shi_team_failed(t); i++)
         if (memcmp(shi_team_buffer(t, t->me, 0), shi_team_buffer(t, t->me, i), sizeof mine) != 0)
             differ(t, call, i);
 }

@@ -12,13 +12,13 @@
 #include "host/util/log.h"
 
 /* No member is more than some steps ahead of those that send to it, so that none is flooded. Member me - k sends in step k. */
-static void keep_step(const struct shmem_team *t, int k, uint64_t epoch)
+static void keep_step(struct shmem_team *t, int k, uint64_t epoch)
 {
     if (k > SHI_STEPS_AHEAD)
         shi_team_wait_notify(t, (t->me - (k - SHI_STEPS_AHEAD) + t->n) % t->n, epoch);
 }
 
-static void wait_last(const struct shmem_team *t, uint64_t epoch)
+static void wait_last(struct shmem_team *t, uint64_t epoch)
 {
     for (int k = t->n > SHI_STEPS_AHEAD ? t->n - SHI_STEPS_AHEAD : 1; k < t->n; k++)
         shi_team_wait_notify(t, (t->me - k + t->n) % t->n, epoch);

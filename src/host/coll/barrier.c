@@ -14,7 +14,7 @@
 static void barrier_dissemination(struct shmem_team *t, uint64_t epoch)
 {
     const struct shi_slot *mine = t->slot[t->me];
-    for (int r = 0, step = 1; step < t->n; r++, step *= 2) {
+    for (int r = 0, step = 1; step < t->n && shi_likely(!shi_team_failed(t)); r++, step *= 2) {
         int to = t->me + step < t->n ? t->me + step : t->me + step - t->n;
         __atomic_store_n(&t->slot[to]->flag[r].seen, epoch, __ATOMIC_RELEASE); /* R1 */
         shi_doorbell_ring_pe(&t->peer[to].rank);
@@ -36,6 +36,8 @@ static void ring_members(const struct shmem_team *t, const int *member, int n)
 static void barrier_counting(struct shmem_team *t, uint64_t epoch)
 {
     struct shi_slot *root = t->slot[0];
+    if (shi_unlikely(shi_team_failed(t)))
+        return;
     __atomic_store_n(&t->slot[t->me]->came, epoch, __ATOMIC_RELAXED);
     if (__atomic_add_fetch(&root->arrived, 1, __ATOMIC_ACQ_REL) == (uint64_t)t->n) { /* R2, A2 */
         __atomic_store_n(&root->arrived, 0, __ATOMIC_RELAXED);
@@ -50,6 +52,8 @@ int shi_team_enter(struct shmem_team *t, uint64_t epoch)
 {
     const struct shi_node *here = &t->node[t->my_node];
     struct shi_slot *mine = t->slot[t->me], *first = t->slot[here->member[0]];
+    if (shi_unlikely(shi_team_failed(t)))
+        return 0;
     __atomic_store_n(&mine->came, epoch, __ATOMIC_RELAXED);
     if (first != mine) {
         if (__atomic_add_fetch(&first->arrived, 1, __ATOMIC_ACQ_REL) == (uint64_t)here->n - 1) /* R2 */
@@ -65,6 +69,8 @@ int shi_team_enter(struct shmem_team *t, uint64_t epoch)
 void shi_team_release(struct shmem_team *t, uint64_t epoch)
 {
     const struct shi_node *here = &t->node[t->my_node];
+    if (shi_unlikely(shi_team_failed(t)))
+        return;
     __atomic_store_n(&t->slot[t->me]->released, epoch, __ATOMIC_RELEASE); /* R3 */
     ring_members(t, here->member, here->n);
 }
@@ -136,14 +142,24 @@ void shi_team_quiet_barrier(const char *routine, struct shmem_team *t)
     shi_team_barrier(routine, t);
 }
 
+void shi_team_heap_sync(const char *routine)
+{
+    if (shi_team_heap_barrier)
+        shi_team_heap_barrier(routine);
+    else
+        shi_team_quiet_barrier(routine, &shi_team_world);
+}
+
 void shi_team_store_remote(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes, int more)
 {
     const struct shi_shm_region *r = &shi_world.shm.region[shi_world.boot.local_index];
+    if (shi_unlikely(shi_team_failed(t)))
+        return;
     size_t off = (size_t)((const char *)mine - (shi_world.shm.base + r->sync_off));
     shi_remote_sync_store(t->peer[to].pe, off, from, bytes, more);
 }
 
-void shi_team_wait_notify(const struct shmem_team *t, int of, uint64_t epoch)
+void shi_team_wait_notify(struct shmem_team *t, int of, uint64_t epoch)
 {
     shi_wait_allow("a collective");
     SHI_WAIT_UNTIL(__atomic_load_n(&t->slot[t->me]->from[of], __ATOMIC_ACQUIRE) >= epoch, /* A4 */
@@ -164,7 +180,7 @@ void shi_team_await_come(const struct shmem_team *t, int of, uint64_t epoch)
                    .kind = SHI_FOR_OTHER, .words = "a PE of the active set has not come to the broadcast before");
 }
 
-static void wait_notify_all(const struct shmem_team *t, uint64_t epoch)
+static void wait_notify_all(struct shmem_team *t, uint64_t epoch)
 {
     for (int i = 0; i < t->n; i++)
         if (i != t->me)
@@ -172,7 +188,7 @@ static void wait_notify_all(const struct shmem_team *t, uint64_t epoch)
 }
 
 /* Each starts with the next member, so that not all notify the same one at once. */
-void shi_team_notify_and_wait(const struct shmem_team *t, uint64_t epoch)
+void shi_team_notify_and_wait(struct shmem_team *t, uint64_t epoch)
 {
     for (int i = t->me + 1; i < t->n; i++)
         shi_team_notify(t, i, epoch);

@@ -114,7 +114,7 @@ static void send_short(const struct shmem_team *t, const struct shi_all_to_all *
     shi_team_notify(t, pe, t->epoch); /* R4 */
 }
 
-static void take_short(const struct shmem_team *t, const struct shi_all_to_all *a, int other)
+static void take_short(struct shmem_team *t, const struct shi_all_to_all *a, int other)
 {
     const struct message m = message(t, a, other, t->my_node);
     shi_team_wait_notify(t, handler(t, other, t->my_node), t->epoch); /* A4 */
@@ -155,7 +155,7 @@ static void run_short(struct shmem_team *t, const struct shi_all_to_all *a)
 
 /* Do not send to a node before the messages have come that were due SHI_STEPS_AHEAD nodes of each member ago, so that none is flooded. Each wait
  * is for a message to a node at a shorter distance. */
-static void keep_pace(const struct shmem_team *t, int other)
+static void keep_pace(struct shmem_team *t, int other)
 {
     int n = t->n_nodes, distance = (other - t->my_node + n) % n, due = distance - SHI_STEPS_AHEAD * t->node[t->my_node].n;
     if (due > 0)

@@ -149,6 +149,10 @@ void shi_coll_collect(const char *routine, struct shmem_team *t, void *dest, con
     if (bytes <= record - sizeof mine.bytes)
         shi_coll_copy(mine.block, source, bytes);
     shi_team_exchange(t, &mine, record);
+    if (shi_unlikely(shi_team_failed(t))) { /* the lengths are not valid */
+        free(at);
+        return;
+    }
     at[0] = 0;
     for (int i = 0; i < t->n; i++) {
         size_t length = ((const struct collected *)shi_team_buffer(t, t->me, i))->bytes;

@@ -231,7 +231,7 @@ static void give_half(const struct shmem_team *t, const struct halves *h, int i,
     shi_team_notify(t, to, epoch);
 }
 
-static void take_half(const struct shmem_team *t, const struct halves *h, int i, const struct shi_round *x, int from, uint64_t epoch)
+static void take_half(struct shmem_team *t, const struct halves *h, int i, const struct shi_round *x, int from, uint64_t epoch)
 {
     struct shi_range of = halves_range(h, &x->recv);
     shi_team_wait_notify(t, from, epoch);
@@ -248,7 +248,7 @@ static void take_half(const struct shmem_team *t, const struct halves *h, int i,
 
 /* Between the holders of part k: in each round half of what is left goes to another node and is combined there; then the results go back the
  * same way. */
-static void reduce_halves(const struct shmem_team *t, void *dest, int k, struct shi_range part, const struct shi_reduction *r,
+static void reduce_halves(struct shmem_team *t, void *dest, int k, struct shi_range part, const struct shi_reduction *r,
                           uint64_t epoch)
 {
     int n = t->n_nodes, blocks = shi_plan_blocks(SHI_PLAN_HALVING, n), rounds = shi_plan_rounds(SHI_PLAN_HALVING, n);

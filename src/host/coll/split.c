@@ -56,16 +56,8 @@ void shi_split_leave(void)
 
 /* ---- agreement --------------------------------------------------------------------------------------------------- */
 
-/* The record of each member of the parent, and of all of them together. */
-struct offer {
-    uint64_t slot_free[SHI_SLOTS / 64];
-    uint64_t clock;
-    uint64_t generation;
-    int32_t ok;
-    int32_t threads; /* a member's threads may split teams at the same time */
-};
 _Static_assert(SHI_SLOT_WORLD == 0, "the world's slot begins a sync area");
-_Static_assert(sizeof(struct offer) <= SHI_EXCHANGE_BYTES, "a split needs one merge");
+_Static_assert(sizeof(struct shi_offer) <= SHI_EXCHANGE_BYTES, "a split needs one merge");
 
 static int contains(const struct shi_subset *s, int pe)
 {
@@ -82,8 +74,8 @@ static int contains(const struct shi_subset *s, int pe)
 
 static void merge_offers(void *to, const void *from)
 {
-    struct offer *all = to;
-    const struct offer *o = from;
+    struct shi_offer *all = to;
+    const struct shi_offer *o = from;
     for (int w = 0; w < SHI_SLOTS / 64; w++)
         all->slot_free[w] &= o->slot_free[w];
     all->clock = o->clock > all->clock ? o->clock : all->clock;
@@ -92,16 +84,23 @@ static void merge_offers(void *to, const void *from)
     all->threads |= o->threads;
 }
 
-/* Merge the members' records. 0, or -EINVAL when one of them is not ok. */
-static int gather(struct shmem_team *parent, const struct offer *mine, struct offer *all)
+static int gather(struct shmem_team *parent, struct shi_offer *all, void *arg)
+{
+    (void)arg;
+    shi_team_merge(parent, all, sizeof *all, merge_offers);
+    return parent->failed ? -EIO : 0;
+}
+
+/* Merge the members' records. 0, or -EINVAL when one of them is not ok, or another -errno. */
+static int all_of(struct shmem_team *parent, const struct shi_gather *g, const struct shi_offer *mine, struct shi_offer *all)
 {
     *all = *mine;
-    shi_team_merge(parent, all, sizeof *all, merge_offers);
-    return all->ok ? 0 : -EINVAL;
+    int err = g->gather(parent, all, g->arg);
+    return err ? err : all->ok ? 0 : -EINVAL;
 }
 
 /* The lowest free slots. 0 or -ENOSPC. */
-static int choose(const struct offer *all, int n_slots, int *index)
+static int choose(const struct shi_offer *all, int n_slots, int *index)
 {
     for (int s = 0, found = 0; s < SHI_SLOTS; s++) {
         if (all->slot_free[s / 64] >> (s % 64) & 1)
@@ -114,7 +113,7 @@ static int choose(const struct offer *all, int n_slots, int *index)
 
 /* Take the slots, all or none; another thread's split may have taken one first. `mine` gets the result, and a clock and a
  * generation that are above those of all teams that have had the slots, even since the offer. */
-static void claim(const int *index, int n_slots, uint64_t generation, struct offer *mine)
+static void claim(const int *index, int n_slots, uint64_t generation, struct shi_offer *mine)
 {
     mine->ok = 1;
     pthread_mutex_lock(&lock);
@@ -145,17 +144,17 @@ static void give_back(int index)
 /* Agree on slots that are free on every member, and take them; *all has a clock above every member's, and a generation. 0
  * or -errno, the same on all. Only where a member may have several threads can a slot be gone between offer and claim: then all try again.
  * They also do when no slot is free, as members of this node may have destroyed a team after this PE made its offer. */
-static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, struct offer *all)
+static int agree(struct shmem_team *parent, const struct shi_gather *g, int n_slots, int ok, int *index, struct shi_offer *all)
 {
     for (int full = 0;;) {
-        struct offer mine = {.ok = ok, .threads = shi_world.thread_level == SHMEM_THREAD_MULTIPLE}, again;
+        struct shi_offer mine = {.ok = ok, .threads = shi_world.thread_level == SHMEM_THREAD_MULTIPLE}, again;
         pthread_mutex_lock(&lock);
         free_left_slots(0);
         mine.clock = shi_team_clock();
         mine.generation = generations;
         memcpy(mine.slot_free, slot_free, sizeof slot_free);
         pthread_mutex_unlock(&lock);
-        int err = gather(parent, &mine, all);
+        int err = all_of(parent, g, &mine, all);
         if (!err)
             err = choose(all, n_slots, index);
         if (err == -ENOSPC && !full++)
@@ -166,7 +165,8 @@ static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, str
         int claimed = mine.ok;
         if (!all->threads)
             return 0;
-        if (gather(parent, &mine, &again) == 0) {
+        err = all_of(parent, g, &mine, &again);
+        if (!err) {
             all->clock = again.clock;
             all->generation = again.generation;
             note_generation(all->generation);
@@ -174,6 +174,8 @@ static int agree(struct shmem_team *parent, int n_slots, int ok, int *index, str
         }
         for (int i = 0; claimed && i < n_slots; i++)
             give_back(index[i]);
+        if (err != -EINVAL)
+            return err;
     }
 }
 
@@ -188,7 +190,7 @@ static int *world_pes(const struct shmem_team *parent, const struct shi_subset *
     return pe;
 }
 
-static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index, const struct offer *all)
+static struct shmem_team *create(const struct shmem_team *parent, const struct shi_subset *s, int index, const struct shi_offer *all)
 {
     int *list = s->member || parent->list ? world_pes(parent, s) : NULL;
     struct shmem_team like = {.start = parent->start + s->start * parent->stride, .stride = s->size > 1 ? s->stride * parent->stride : 1,
@@ -207,12 +209,17 @@ static struct shmem_team *create(const struct shmem_team *parent, const struct s
 
 int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok)
 {
+    return shi_team_split_with(parent, &(const struct shi_gather){gather, NULL}, subset, n_subsets, ok);
+}
+
+int shi_team_split_with(struct shmem_team *parent, const struct shi_gather *g, const struct shi_subset *subset, int n_subsets, int ok)
+{
     int index[2];
-    struct offer all;
+    struct shi_offer all;
     parent->routine = "shmem_team_split";
     for (int i = 0; i < n_subsets; i++)
         *subset[i].out = NULL;
-    int err = agree(parent, n_subsets, ok, index, &all);
+    int err = agree(parent, g, n_subsets, ok, index, &all);
     for (int i = 0; !err && i < n_subsets; i++) {
         if (!contains(&subset[i], parent->me)) {
             give_back(index[i]);
@@ -260,15 +267,20 @@ int shi_team_split_color(struct shmem_team *parent, int color, int key, const st
     parent->routine = "shmemx_team_split_color";
     shi_team_exchange(parent, &mine, sizeof mine);
     s.member = member;
-    s.size = color < 0 ? 0 : pick_members(parent, color, order, member);
-    int err = shi_team_split(parent, &s, 1, ok);
+    s.size = color < 0 || parent->failed ? 0 : pick_members(parent, color, order, member);
+    int err = parent->failed ? -EIO : shi_team_split(parent, &s, 1, ok);
     free(order);
     return err;
 }
 
+/* The slot of a failed team stays taken: a member that is in another operation may still store to it. */
 void shi_team_destroy(struct shmem_team *t)
 {
     int index = t->index, others = t->gathered ? t->node[t->my_node].n - 1 : 0;
+    if (t->failed) {
+        shi_team_unmake(t);
+        return;
+    }
     struct shi_slot *first = t->gathered ? t->slot[shi_team_first(t)] : NULL, *mine = t->slot[t->me];
     shi_team_unmake(t);
     if (first && first != mine) {

@@ -17,6 +17,7 @@
 #include "host/util/pool.h"
 
 struct shmem_team shi_team_world, shi_team_shared;
+void (*shi_team_heap_barrier)(const char *routine);
 struct shmem_team *const shi_team_small[3] = {NULL, &shi_team_world, &shi_team_shared};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the words below; collectives use none of them */

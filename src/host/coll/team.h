@@ -108,6 +108,7 @@ struct shmem_team {
     uint64_t exchanges;          /* a count, whose last bit selects the half of the exchange buffers */
     size_t record_stride;        /* from one record of a gathered exchange to the next */
     const char *routine;         /* of the last barrier or collective, for reports of waits */
+    int failed;                  /* SHMEMX_ERR_: operations on it fail at once, and it sends no notifications: host/survive */
     uint64_t nbc_calls;          /* nonblocking collectives so far, */
     int nbc_open;                /* and those under way; any thread: host/nbc/nbc.c */
     size_t buffer_bytes;         /* of one member's exchange buffer */
@@ -192,6 +193,22 @@ void shi_team_on_change(const struct shi_team_hooks *h);
  * fail on every member. 0 or -errno, the same on all. */
 int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok);
 
+/* What members of a parent offer for a split, and all of them together: slot_free and ok by AND, threads by OR, the others by the maximum. */
+struct shi_offer {
+    uint64_t slot_free[SHI_SLOTS / 64];
+    uint64_t clock;
+    uint64_t generation;
+    int32_t ok;
+    int32_t threads; /* a member's threads may split teams at the same time */
+};
+
+/* How the members merge their offers, collective over the parent: 0 or -errno, the same on all. It may fill in the subset's members. */
+struct shi_gather {
+    int (*gather)(struct shmem_team *parent, struct shi_offer *all, void *arg);
+    void *arg;
+};
+int shi_team_split_with(struct shmem_team *parent, const struct shi_gather *g, const struct shi_subset *subset, int n_subsets, int ok);
+
 /* Collective over the parent: a team of each color that is not negative, its members in the order of their keys, equal keys in that
  * of the parent. ok and the result as above. */
 int shi_team_split_color(struct shmem_team *parent, int color, int key, const struct shi_subset *like, int ok);
@@ -211,6 +228,16 @@ struct shmem_team *shi_team_of_list(const char *routine, const int *list, int n,
  * the team's end for shareable ones. */
 int shi_team_ctx_create(struct shmem_team *t, long options, struct shmem_ctx **out);
 void shi_team_ctx_destroy(struct shmem_ctx *c);
+
+/* 0, or the error with which operations on the team fail. Its waits have ended early then, and what they brought is not valid. */
+static inline int shi_team_failed(const struct shmem_team *t)
+{
+    return __atomic_load_n(&t->failed, __ATOMIC_RELAXED);
+}
+
+/* In routines of the heap, all PEs: the barrier with quiet of the world, or, unless it is NULL, what host/survive has set. */
+extern void (*shi_team_heap_barrier)(const char *routine);
+void shi_team_heap_sync(const char *routine);
 
 /* Barrier among the members, which also makes their earlier stores visible to all. */
 void shi_team_barrier(const char *routine, struct shmem_team *t);
@@ -249,6 +276,8 @@ void shi_team_store_remote(const struct shmem_team *t, int to, const void *mine,
 /* Notify member `to`: my stores for it in this epoch are complete. */
 static inline void shi_team_notify(const struct shmem_team *t, int to, uint64_t epoch)
 {
+    if (shi_unlikely(shi_team_failed(t)))
+        return;
     if (shi_likely(t->slot[to] != NULL)) {
         __atomic_store_n(&t->slot[to]->from[t->me], epoch, __ATOMIC_RELEASE); /* R4 */
         shi_doorbell_ring_pe(&t->peer[to].rank);
@@ -262,10 +291,10 @@ void shi_team_come(struct shmem_team *t, uint64_t epoch);
 void shi_team_await_come(const struct shmem_team *t, int of, uint64_t epoch);
 
 /* Wait until member `of` has notified me. */
-void shi_team_wait_notify(const struct shmem_team *t, int of, uint64_t epoch);
+void shi_team_wait_notify(struct shmem_team *t, int of, uint64_t epoch);
 
 /* Notify all others and wait until all have notified me. */
-void shi_team_notify_and_wait(const struct shmem_team *t, uint64_t epoch);
+void shi_team_notify_and_wait(struct shmem_team *t, uint64_t epoch);
 
 /* The half for the current exchange in the slot of member `to`, which is mapped: landing places, then records. */
 static inline size_t shi_team_half_bytes(int n_pes)

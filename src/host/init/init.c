@@ -33,6 +33,7 @@
 #include "host/ops/statics.h"
 #include "host/ops/wait.h"
 #include "host/nbc/nbc.h"
+#include "host/survive/survive.h"
 #include "host/tag/tag.h"
 #include "host/util/copy_lines.h"
 #include "host/util/copying.h"
@@ -55,12 +56,20 @@ static void abort_now(int status)
     _exit(status);
 }
 
+/* The end of this PE with an error, and of the job, unless the others go on without it. */
+static void fail_now(int status)
+{
+    if (!shi_survive_is_on())
+        abort_now(status);
+    _exit(status);
+}
+
 /* Flush stdio first: what the program printed may explain the error. A forked child's buffers are copies of its parent's. */
 static void abort_on_error(int status)
 {
     if (shi_is_forked())
         abort_now(status);
-    shi_end_begin(status, SHI_END_FLUSH_S, abort_now);
+    shi_end_begin(status, SHI_END_FLUSH_S, fail_now);
     shi_end_finish();
 }
 
@@ -98,8 +107,9 @@ static void at_exit(int status, void *arg)
     if (shi_end_under_way())
         return;
     if (shi_world.up && status) {
-        shi_shm_abort(&shi_world.shm, status);
-        shi_end_begin(status, SHI_END_HANDLERS_S, abort_now); /* after_handlers ends it */
+        if (!shi_survive_is_on())
+            shi_shm_abort(&shi_world.shm, status);
+        shi_end_begin(status, SHI_END_HANDLERS_S, fail_now); /* after_handlers ends it */
         return;
     }
     if (shi_world.up)
@@ -262,6 +272,7 @@ static const struct part {
     {.down = shi_adding_down},
     {.down = shi_report_down},
     {.up = messages_up, .down = messages_down},
+    {.up = shi_survive_up, .stop = shi_survive_stop, .down = shi_survive_down},
     {.up = shi_gpc_prepare, .finish = shi_gpc_finish, .stop = shi_gpc_stop},
     {.up = shi_tag_prepare, .down = shi_tag_down},
     {.finish = shi_nbc_finish, .down = shi_nbc_down},
@@ -349,7 +360,7 @@ static void leave_network(const char *routine)
         shi_stream_serve();
     if (by_launcher)
         launcher->fence();
-    else
+    else if (!shi_survive_is_on()) /* which needs progress, and after which no PE sends */
         shi_team_barrier(routine, &shi_team_world);
     if (!shi_world.launcher_left)
         launcher->down(); /* now, not at exit: after this the launcher accepts any exit status */
@@ -367,8 +378,12 @@ void shi_world_down(const char *routine, int by_exit)
         shi_remote_quiet(lane);
     shi_ctx_session(SHI_CTX_DEFAULT, 0);
     shi_left_say(by_exit);
-    SHI_AGREE("shmem_finalize", &shi_team_world, {0}); /* also for a PE that returned from main without it */
-    shi_team_quiet_barrier(routine, &shi_team_world);
+    if (shi_survive_is_on()) {
+        shi_survive_barrier(routine);
+    } else {
+        SHI_AGREE("shmem_finalize", &shi_team_world, {0}); /* also for a PE that returned from main without it */
+        shi_team_quiet_barrier(routine, &shi_team_world);
+    }
     for (int i = N_PARTS - 1; i >= 0; i--)
         if (parts[i].stop)
             parts[i].stop();

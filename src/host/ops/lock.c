@@ -14,6 +14,8 @@
  *
  * A PE polls a lock of its node for SHI_LOCK_POLLS_NS before it queues. Until then the PE that has cleared the lock may take it again,
  * which saves a switch of processes where PEs share cores; no PE can tell such a poll from a call that comes later.
+ *
+ * With SHMEM_FAULTS=continue PEs do not queue: they poll until the lock is free, or the PE that holds it has failed.
  */
 #include "host/ops/lock.h"
 
@@ -59,14 +61,30 @@ static int home_of(long *lock)
     return home;
 }
 
-/* Take the lock if it is free. The tail that was found; 0: taken. */
+const struct shi_lock_faults *shi_lock_faults;
+
+/* Take the lock if its tail is this one. 1, or 0 and what it is now. */
+static int take_from(const char *routine, long *lock, struct halves *mine, uint32_t *tail)
+{
+    uint32_t was = *tail;
+    __atomic_store_n(&mine->place, queued, __ATOMIC_RELAXED);
+    *tail = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, (uint32_t)shi_world.pe + 1, was); /* A1 */
+    if (*tail == was)
+        return 1;
+    __atomic_fetch_and(&mine->place, ~queued, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* Take the lock if it is free, or its PE has failed. The tail that was found; 0: taken. */
 static uint32_t take(const char *routine, long *lock, struct halves *mine)
 {
-    __atomic_store_n(&mine->place, queued, __ATOMIC_RELAXED);
-    uint32_t before = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, (uint32_t)shi_world.pe + 1, 0); /* A1 */
-    if (before)
-        __atomic_fetch_and(&mine->place, ~queued, __ATOMIC_RELAXED);
-    return before;
+    uint32_t tail = 0;
+    if (take_from(routine, lock, mine, &tail))
+        return 0;
+    if (!shi_lock_faults || !shi_lock_faults->has_failed((int)tail - 1) || !take_from(routine, lock, mine, &tail))
+        return tail;
+    shi_lock_faults->inherited();
+    return 0;
 }
 
 /* Poll a lock of this node until it is taken (1), or until it is time to queue (0). */
@@ -77,7 +95,7 @@ static int take_soon(const char *routine, long *lock, struct halves *mine)
     struct shi_wait w = SHI_WAIT_INIT;
     for (uint64_t since_ns = 0; tail; shi_wait_step(&w)) {
         uint32_t before = since_ns ? __atomic_load_n(tail, __ATOMIC_RELAXED) : 0;
-        if (!before)
+        if (!before || shi_unlikely(shi_lock_faults != NULL))
             before = take(routine, lock, mine);
         if (!before)
             return 1;
@@ -85,7 +103,7 @@ static int take_soon(const char *routine, long *lock, struct halves *mine)
             return 0;
         uint64_t now = shi_now_ns();
         since_ns = since_ns ? since_ns : now;
-        if (now - since_ns > SHI_LOCK_POLLS_NS)
+        if (now - since_ns > SHI_LOCK_POLLS_NS && shi_likely(!shi_lock_faults))
             return 0;
     }
     return 0;
@@ -126,7 +144,8 @@ void shi_lock_set(const char *routine, long *lock)
 int shi_lock_test(const char *routine, long *lock)
 {
     struct halves *mine = mine_of(routine, lock);
-    int held = update(routine, lock, home_of(lock), 1, SHI_AMO_FETCH, 0, 0) || take(routine, lock, mine);
+    int free = shi_lock_faults || !update(routine, lock, home_of(lock), 1, SHI_AMO_FETCH, 0, 0);
+    int held = !free || take(routine, lock, mine);
     shi_tsan_acquire();
     return held;
 }

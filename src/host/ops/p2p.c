@@ -140,9 +140,9 @@ static inline void step(struct shi_wait *w, struct shi_span *s, int *late)
     *late = shi_unlikely(limit_ns != 0) && shi_now_ns() >= limit_ns;
 }
 
-/* late: set when the limit has ended the wait. */
+/* late: set when the limit, or the failure of a PE, has ended the wait. */
 #define STEP(W) step(W, &span, &late)
-#define WAIT_UNTIL(CONDITION, ...) SHI_WAIT_LOOP(STEP, (CONDITION) || late || shi_span_in_vain(&span), __VA_ARGS__)
+#define WAIT_UNTIL(CONDITION, ...) SHI_WAIT_LOOP_OR(STEP, (CONDITION) || late || shi_span_in_vain(&span), late = 1, __VA_ARGS__)
 
 static int all_excluded(const struct shi_cond *c)
 {

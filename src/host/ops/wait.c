@@ -30,6 +30,7 @@
 
 struct shi_wait_rules shi_wait_rules = {.yields_for = SHI_WAIT_NEVER};
 int (*shi_wait_work)(void);
+int (*shi_wait_fails)(const struct shi_wait_for *what);
 enum shi_wait_prospect (*shi_wait_look)(const struct shi_wait_for *what, int in_vain);
 _Thread_local const char *shi_wait_inside;
 static int only_doorbell; /* SHMEM_WAIT=doorbell, for tests: announced waits sleep until it rings */

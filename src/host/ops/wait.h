@@ -26,7 +26,7 @@ struct shi_wait_for {
     const void *addr;              /* WORDS: the first; LOCK: the lock */
     size_t n;                      /* WORDS: how many, one of which has to satisfy the condition */
     uint64_t value;                /* WORDS: wanted, extended to 64 bits */
-    const struct shmem_team *team; /* BARRIER, MEMBERS; NETWORK: of a collective, or NULL */
+    struct shmem_team *team;       /* BARRIER, MEMBERS; NETWORK: of a collective, or NULL */
     uint64_t epoch;                /* BARRIER, MEMBERS: the value that the others' words have to reach */
     int of;                        /* MEMBERS: the member awaited now; LOCK: the PE ahead in the queue;
                                     * NETWORK: the PE that has to receive or to answer, or -1 */
@@ -75,6 +75,10 @@ static inline void shi_wait_allow(const char *routine)
  * look again soon, another PE has to answer. NULL: nobody looks. Set once, before waits look. */
 enum shi_wait_prospect { SHI_WAIT_GOES_ON, SHI_WAIT_ASKS, SHI_WAIT_IN_VAIN };
 extern enum shi_wait_prospect (*shi_wait_look)(const struct shi_wait_for *what, int in_vain);
+
+/* A PE has failed and the job goes on (host/survive): does this wait end, with its condition false? NULL: no wait does. Set with release;
+ * loaded with acquire. */
+extern int (*shi_wait_fails)(const struct shi_wait_for *what);
 
 /* Returns 0, or does not return when the job was aborted. Also a source of progress, for PEs that do not wait. */
 int shi_wait_aborted(void);
@@ -128,17 +132,28 @@ int shi_wait_next_blocked(int *at, struct shi_wait_for *out, uint64_t *since_ns)
 /* The same for a condition that only progress makes true. */
 #define SHI_WAIT_PROGRESS(CONDITION, ...) SHI_WAIT_LOOP(shi_wait_slow, CONDITION, __VA_ARGS__)
 
-#define SHI_WAIT_LOOP(STEP, CONDITION, ...)                                                                          \
+#define SHI_WAIT_LOOP(STEP, CONDITION, ...) SHI_WAIT_LOOP_OR(STEP, CONDITION, (void)0, __VA_ARGS__)
+
+/* FAILED: a statement, where shi_wait_fails ends the wait. */
+#define SHI_WAIT_LOOP_OR(STEP, CONDITION, FAILED, ...)                                                               \
     do {                                                                                                             \
         struct shi_wait w_ = SHI_WAIT_INIT;                                                                          \
         while (!(CONDITION)) {                                                                                       \
             STEP(&w_);                                                                                               \
+            if (SHI_WAIT_FAILS(__VA_ARGS__)) {                                                                       \
+                FAILED;                                                                                              \
+                break;                                                                                               \
+            }                                                                                                        \
             SHI_WAIT_REGISTER(&w_, __VA_ARGS__);                                                                     \
         }                                                                                                            \
         shi_wait_end(&w_);                                                                                           \
     } while (0)
 
 /* Its parts, for other loops: after each step, and at the end. */
+#define SHI_WAIT_FAILS(...)                                                                                          \
+    (shi_unlikely(__atomic_load_n(&shi_wait_fails, __ATOMIC_RELAXED) != NULL) &&                                     \
+     __atomic_load_n(&shi_wait_fails, __ATOMIC_ACQUIRE)(&(const struct shi_wait_for){__VA_ARGS__}))
+
 #define SHI_WAIT_REGISTER(W, ...)                                                                                    \
     do {                                                                                                             \
         if (shi_unlikely((W)->sleeps && !(W)->registered))                                                         \

@@ -105,6 +105,7 @@ static int parse_text(const char *v, shi_config_text *out)
 }
 
 static const char *const transports[] = {"auto", "ofi", NULL};
+static const char *const faults[] = {"end", "continue", NULL};
 static const char *const wait_modes[] = {"auto", "active", "passive", "doorbell", NULL};
 
 /* The place of v in names, or -EINVAL. */
@@ -129,6 +130,14 @@ static int parse_wait(const char *v, enum shi_wait_mode *out)
     int i = find_name(v, wait_modes);
     if (i >= 0)
         *out = (enum shi_wait_mode)i;
+    return i < 0 ? i : 0;
+}
+
+static int parse_faults(const char *v, enum shi_faults *out)
+{
+    int i = find_name(v, faults);
+    if (i >= 0)
+        *out = (enum shi_faults)i;
     return i < 0 ? i : 0;
 }
 
@@ -159,6 +168,7 @@ static const char what_count[] = "a whole number or auto";
 static const char what_text[] = "at most 199 characters";
 static const char what_transport[] = "auto or ofi";
 static const char what_wait[] = "auto, active, passive or doorbell";
+static const char what_faults[] = "end or continue";
 static const char what_device[] = "auto, ze, cuda or cpu, one of these and a number as in ze:1, or a number";
 
 int shi_config_read(struct shi_config *out, char *why, size_t bytes)
@@ -194,13 +204,13 @@ static uint64_t kind_of_stats(const shi_config_text *t)
 void shi_config_equal(const struct shi_config *c, struct shi_config_equal *out)
 {
     *out = (struct shi_config_equal){{c->transport, c->check != 0, kind_of_stats(&c->stats), is_set(&c->trace), c->heap_bytes,
-                                      c->device_heap_bytes, c->reproducible}};
+                                      c->device_heap_bytes, c->reproducible, c->faults}};
 }
 
 const char *shi_config_differs(const struct shi_config_equal *a, const struct shi_config_equal *b)
 {
     static const char *const names[SHI_CONFIG_EQUAL] = {"SHMEM_TRANSPORT", "SHMEM_CHECK", "SHMEM_STATS", "SHMEM_TRACE",
-                                                        "SHMEM_SYMMETRIC_SIZE", "SHMEM_DEVICE_SYMMETRIC_SIZE", "SHMEM_REPRODUCIBLE"};
+                                                        "SHMEM_SYMMETRIC_SIZE", "SHMEM_DEVICE_SYMMETRIC_SIZE", "SHMEM_REPRODUCIBLE", "SHMEM_FAULTS"};
     for (int i = 0; i < SHI_CONFIG_EQUAL; i++)
         if (a->value[i] != b->value[i])
             return names[i];
@@ -323,6 +333,11 @@ static void print_transport(FILE *f, enum shi_transport v)
 static void print_wait(FILE *f, enum shi_wait_mode v)
 {
     fputs(wait_modes[v], f);
+}
+
+static void print_faults(FILE *f, enum shi_faults v)
+{
+    fputs(faults[v], f);
 }
 
 static void print_device(FILE *f, shi_config_device d)

@@ -19,6 +19,7 @@ typedef struct {
 typedef enum shi_transport { SHI_TRANSPORT_AUTO, SHI_TRANSPORT_OFI } shi_config_transport;
 typedef enum shi_wait_mode { SHI_WAIT_MODE_AUTO, SHI_WAIT_MODE_ACTIVE, SHI_WAIT_MODE_PASSIVE,
                              SHI_WAIT_MODE_DOORBELL } shi_config_wait;
+typedef enum shi_faults { SHI_FAULTS_END, SHI_FAULTS_CONTINUE } shi_config_faults;
 typedef struct {
     char backend[12]; /* "": any */
     int index;       /* SHI_CONFIG_AUTO: by the PE's local rank */
@@ -35,7 +36,7 @@ struct shi_config {
 int shi_config_read(struct shi_config *out, char *why, size_t bytes);
 
 /* The settings that must be equal on all PEs, because they decide which messages and collective calls the library makes. */
-enum { SHI_CONFIG_EQUAL = 7 };
+enum { SHI_CONFIG_EQUAL = 8 };
 struct shi_config_equal {
     uint64_t value[SHI_CONFIG_EQUAL]; /* heap and device heap: bytes; text: what it requests, as a number */
 };

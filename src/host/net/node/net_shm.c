@@ -496,3 +496,8 @@ uint64_t *shi_shm_waited(const struct shi_shm *s, int i)
 {
     return (uint64_t *)&s->region[i].waited_ns;
 }
+
+uint32_t *shi_shm_left_job(const struct shi_shm *s, int i)
+{
+    return (uint32_t *)&s->region[i].left_job;
+}

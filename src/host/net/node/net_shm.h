@@ -27,6 +27,7 @@ struct shi_shm_region {
     uint32_t waits;     /* how many waits for all PEs of the node the PE has begun in shmem_init (net_shm.c) */
     uint64_t held;      /* held by the agent that changes a word of this PE's device heap: a proxy of the node
                          * (proxy/staged.c), or this PE's thread that polls the network (stream_device.c) */
+    uint32_t left_job;  /* 1: the PE's process may end, and has not failed (host/survive/survive.h) */
     uint64_t waited_ns; /* the last time at which the PE waited, or half a millisecond earlier; the end of the sleep in which it waits (ops/wait.c) */
 };
 
@@ -89,8 +90,9 @@ int shi_shm_forked(const struct shi_shm *s, int local);
 uint64_t *shi_shm_held(const struct shi_shm *s, int i);
 
 
-/* Likewise struct shi_shm_region.waited_ns. */
+/* Likewise struct shi_shm_region.waited_ns, .left_job. */
 uint64_t *shi_shm_waited(const struct shi_shm *s, int i);
+uint32_t *shi_shm_left_job(const struct shi_shm *s, int i);
 
 /* Node-wide abort flag, polled by wait loops: 0, or the exit status plus 1. */
 int shi_shm_aborted(const struct shi_shm *s);

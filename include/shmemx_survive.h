@@ -1,0 +1,63 @@
+/*
+ * shmemx_survive.h - a job that goes on when a PE dies; included by shmemx.h. With SHMEM_FAULTS=continue, which oshrun --survive sets; else the death
+ * of a PE ends the job. Names and meaning are near those of MPI's proposal ULFM.
+ */
+#ifndef SHMEMX_SURVIVE_H
+#define SHMEMX_SURVIVE_H
+#include "shmem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
+/* Results of collectives and of shmemx_status: a PE of the team has failed; the team was revoked. */
+enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
+
+/*
+ * A PE has failed when its process has ended before all PEs came to shmem_finalize. The others learn of it without a call, at different times.
+ * From then on, at a PE that knows of it:
+ * - A collective on a team with the PE returns SHMEMX_ERR_PE_FAILED, also while it waits, and so does each later one on that team. Others may
+ *   still store to the dest until shmemx_agree or shmemx_team_shrink on the team has returned. Of one collective, some members may return an error and
+ *   others success. shmem_barrier_all, shmem_sync_all and the routines over active sets return without a result; shmemx_status tells.
+ * - A wait for words (shmem_wait_until*, shmem_signal_wait_until) returns, its condition false: _any with SIZE_MAX, _some with 0; and so do
+ *   the next ones, until shmemx_ack_failed. After shmemx_wait_team, only members of that team matter, acknowledged or not.
+ * - shmem_set_lock and shmem_test_lock get a lock that the PE held; shmemx_status then returns SHMEMX_ERR_PE_FAILED once.
+ * - The routines of the heap are collective over the PEs that live, and go on.
+ * - The memory of the PE may be accessed; what it holds is not defined.
+ * SHMEM_TEAM_WORLD with a failed PE stays failed; PE numbers do not change.
+ *
+ * shmemx_failed_pes: how many PEs this PE knows to have failed. It stores the numbers of at most max of them in pes, in the order in which this PE learned of
+ * them; pes may be NULL where max is 0.
+ * shmemx_ack_failed: waits for words go on although the PEs that have failed until now have. How many these are.
+ * shmemx_status: 0, or the last SHMEMX_ERR_ that a call of the calling thread has met since the last shmemx_status.
+ * shmemx_wait_team: waits for words of the calling thread depend on this team; SHMEM_TEAM_INVALID: as at the start.
+ * shmemx_team_revoke: not collective. All members' calls on the team, also those that wait, return SHMEMX_ERR_REVOKED from then on, but
+ * shmemx_agree and shmemx_team_shrink. 0, or -1 for SHMEM_TEAM_INVALID.
+ * shmemx_agree: collective over the members that live. *value becomes the AND of the values of at least all of them. It stores the numbers in the team of at most max of the
+ * members that have failed, as all agree, and returns how many they are: the same at all PEs that return. -1 for SHMEM_TEAM_INVALID.
+ * shmemx_team_shrink: collective over the members that live: a team of them, in the same order. If one dies meanwhile, it may be a member of the new team,
+ * which then has failed. 0 and *new_team, or another value and SHMEM_TEAM_INVALID, the same at all that return.
+ */
+#define SHMEMX_FOR_EACH_SURVIVE(U)                                                                                   \
+    U(int, shmemx_failed_pes, (int *pes, int max))                                                                   \
+    U(int, shmemx_ack_failed, (void))                                                                                \
+    U(int, shmemx_status, (void))                                                                                    \
+    U(void, shmemx_wait_team, (shmem_team_t team))                                                                   \
+    U(int, shmemx_team_revoke, (shmem_team_t team))                                                                  \
+    U(int, shmemx_agree, (shmem_team_t team, uint64_t *value, int *pes, int max))                                    \
+    U(int, shmemx_team_shrink, (shmem_team_t team, shmem_team_t *new_team))
+
+#define SHMEMX_FN_(R, NAME, PARAMS) R NAME PARAMS; R p##NAME PARAMS;
+SHMEMX_FOR_EACH_SURVIVE(SHMEMX_FN_)
+#undef SHMEMX_FN_
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+#endif

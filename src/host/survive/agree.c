@@ -1,0 +1,318 @@
+/*
+ * agree.c - see agree.h: the agreements of all teams, and their messages.
+ *
+ * A member is at most one agreement of a team ahead of another one, and one that has returned may have to tell the decision to those that
+ * have not. So each team has the last two, also for a while after its end.
+ *
+ *   word                  written by                        read by          order
+ *   teams, late, unsent,  handlers of messages, and the     same             under lock (spin.h), also while messages are sent
+ *   all agreements        program's threads in a call
+ *
+ * The lock orders what a member did before its vote -> the handler at the coordinator -> the decision's handler -> the return of
+ * another member: a message is published with release and read with acquire (am_shm.c).
+ */
+#include "host/survive/agree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/net/am/am.h"
+#include "host/ops/wait.h"
+#include "host/survive/failed.h"
+#include "host/util/log.h"
+#include "host/util/spin.h"
+
+enum { TWO = 2, KEPT = 256 /* teams that have ended */ };
+
+struct head {
+    uint64_t team, number;
+    int32_t kind, adopted; /* then a value, and of a vote that has adopted one, another */
+};
+
+struct team {
+    struct team *next;
+    uint64_t number; /* the team's */
+    uint64_t calls;  /* agreements that this member has begun */
+    int ended;
+    int *pe; /* [n] of the world */
+    struct shi_agreement agreement[TWO];
+};
+
+/* A message that there was no room for, or about a team that is not made here yet. */
+struct message {
+    struct shi_am_pending_send send;
+    struct message *next;
+    int pe;
+    size_t bytes;
+    struct head head;
+};
+
+static uint8_t lock;
+static struct team *teams; /* the newest first */
+static struct message *late;
+static int unsent;
+
+static size_t bytes_of(int n, int values)
+{
+    return sizeof(struct head) + (size_t)values * shi_agree_value_bytes(n);
+}
+
+/* ---- messages --------------------------------------------------------------------------------------------------------- */
+
+static int send_again(struct shi_am_pending_send *s)
+{
+    struct message *m = (struct message *)s;
+    void *room = shi_failed_is(m->pe) ? NULL : shi_am_begin(m->pe, SHI_AM_AGREE, m->bytes);
+    if (!room && !shi_failed_is(m->pe))
+        return -EAGAIN;
+    if (room) {
+        memcpy(room, &m->head, m->bytes);
+        shi_am_end(m->pe, m->bytes);
+    }
+    __atomic_sub_fetch(&unsent, 1, __ATOMIC_RELAXED);
+    free(m);
+    return 0;
+}
+
+static struct message *message(int pe, const void *data, size_t bytes)
+{
+    struct message *m = malloc(sizeof *m + bytes - sizeof m->head);
+    if (!m)
+        shi_die("shmemx_agree", "out of memory for a message of %zu bytes", bytes);
+    *m = (struct message){.send = {.retry = send_again}, .pe = pe, .bytes = bytes};
+    memcpy(&m->head, data, bytes);
+    return m;
+}
+
+/* Under the lock. */
+static void send(struct shi_agreement *a, int to, enum shi_agree_kind kind, const struct shi_agree_value *value, int adopted,
+                 const struct shi_agree_value *proposal)
+{
+    const struct team *t = a->arg;
+    size_t each = shi_agree_value_bytes(a->n), bytes = bytes_of(a->n, 1 + (adopted != 0));
+    char data[SHI_AM_MAX_BYTES] __attribute__((aligned(8)));
+    *(struct head *)data = (struct head){t->number, a->number, kind, adopted};
+    memcpy(data + sizeof(struct head), value, each);
+    if (adopted)
+        memcpy(data + sizeof(struct head) + each, proposal, each);
+    void *room = shi_am_begin(t->pe[to], SHI_AM_AGREE, bytes);
+    if (room) {
+        memcpy(room, data, bytes);
+        shi_am_end(t->pe[to], bytes);
+        return;
+    }
+    __atomic_add_fetch(&unsent, 1, __ATOMIC_RELAXED);
+    shi_am_queue(t->pe[to], &message(t->pe[to], data, bytes)->send);
+}
+
+static int is_dead(const struct shi_agreement *a, int member)
+{
+    return shi_failed_is(((const struct team *)a->arg)->pe[member]);
+}
+
+static const struct shi_agree_ops ops = {send, is_dead};
+
+/* ---- teams ------------------------------------------------------------------------------------------------------------ */
+
+static void free_team(struct team *r)
+{
+    for (int i = 0; i < TWO; i++)
+        shi_agreement_free(&r->agreement[i]);
+    free(r->pe);
+    free(r);
+}
+
+/* Of the teams that have ended, the last KEPT stay. */
+static void trim(void)
+{
+    int ended = 0;
+    for (struct team **at = &teams, *r; (r = *at);) {
+        if (r->ended && ++ended > KEPT) {
+            *at = r->next;
+            free_team(r);
+        } else {
+            at = &r->next;
+        }
+    }
+}
+
+static struct team *find(uint64_t number)
+{
+    struct team *r = teams;
+    while (r && r->number != number)
+        r = r->next;
+    return r;
+}
+
+static struct team *make(const struct shmem_team *t)
+{
+    struct team *r = calloc(1, sizeof *r);
+    int err = !r || !(r->pe = malloc((size_t)t->n * sizeof *r->pe));
+    for (int i = 0; !err && i < TWO; i++)
+        err = shi_agreement_make(&r->agreement[i], t->n, t->me, &ops, r);
+    if (err)
+        shi_die("shmemx_agree", "out of memory for agreements of %d PEs", t->n);
+    for (int i = 0; i < t->n; i++)
+        r->pe[i] = shi_team_world_pe(t, i);
+    r->number = t->number;
+    r->next = teams;
+    teams = r;
+    return r;
+}
+
+/* The agreement of this number; NULL: it is long decided by all. */
+static struct shi_agreement *agreement(struct team *r, uint64_t number)
+{
+    struct shi_agreement *a = &r->agreement[number % TWO];
+    if (a->number < number)
+        shi_agreement_reset(a, number);
+    return a->number == number ? a : NULL;
+}
+
+static int member_of(const struct team *r, int n, int pe)
+{
+    int i = 0;
+    while (i < n && r->pe[i] != pe)
+        i++;
+    return i;
+}
+
+/* Under the lock: a message about a team that is here. */
+static void take(struct team *r, int pe, const struct head *h, size_t bytes)
+{
+    struct shi_agreement *a = agreement(r, h->number);
+    int n = r->agreement[0].n, from = member_of(r, n, pe);
+    if (from == n || h->kind < SHI_AGREE_VOTE || h->kind > SHI_AGREE_DECIDE || h->adopted < 0 || h->adopted > n ||
+        bytes != bytes_of(n, 1 + (h->adopted != 0)))
+        shi_am_refuse(pe, "a message of an agreement that is none");
+    const char *value = (const char *)(h + 1);
+    if (a)
+        shi_agreement_take(a, from, (enum shi_agree_kind)h->kind, (const struct shi_agree_value *)value, h->adopted,
+                           (const struct shi_agree_value *)(value + shi_agree_value_bytes(n)));
+}
+
+/* This PE may have yet to return from the split that makes the team. */
+static void on_message(int pe, const void *msg, size_t bytes)
+{
+    const struct head *h = msg;
+    if (bytes < sizeof *h)
+        shi_am_refuse(pe, "a message of an agreement that is too short");
+    int later = 0;
+    shi_spin_lock(&lock);
+    struct team *r = find(h->team);
+    const struct shmem_team *t = r ? NULL : shi_team_find(h->team, &later);
+    if (t)
+        r = make(t);
+    if (r) {
+        take(r, pe, h, bytes);
+    } else if (later) {
+        struct message *m = message(pe, msg, bytes);
+        m->next = late;
+        late = m;
+    }
+    shi_spin_unlock(&lock);
+}
+
+static void on_made(const struct shmem_team *t)
+{
+    shi_spin_lock(&lock);
+    struct message *again = NULL, *m;
+    for (struct message **at = &late; (m = *at);) {
+        if (m->head.team != t->number) {
+            at = &m->next;
+            continue;
+        }
+        *at = m->next;
+        m->next = again; /* the oldest first again */
+        again = m;
+    }
+    for (; (m = again); free(m)) {
+        again = m->next;
+        struct team *r = find(t->number);
+        take(r ? r : make(t), m->pe, &m->head, m->bytes);
+    }
+    shi_spin_unlock(&lock);
+}
+
+static void on_ended(const struct shmem_team *t)
+{
+    shi_spin_lock(&lock);
+    struct team *r = find(t->number);
+    if (r)
+        r->ended = 1;
+    trim();
+    shi_spin_unlock(&lock);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------------ */
+
+static struct shi_agreement *begin(const struct shmem_team *t, const struct shi_agree_record *record)
+{
+    shi_spin_lock(&lock);
+    struct team *r = find(t->number);
+    if (!r)
+        r = make(t);
+    struct shi_agreement *a = agreement(r, ++r->calls);
+    shi_agreement_begin(a, record);
+    shi_spin_unlock(&lock);
+    return a;
+}
+
+/* Look at new deaths. 1: it is decided, and all that this PE has to send for it has been sent. */
+static int is_over(struct shi_agreement *a, int *seen)
+{
+    int count = shi_failed_count();
+    shi_spin_lock(&lock);
+    if (count != *seen)
+        shi_agreement_look(a);
+    *seen = count;
+    int over = a->decided && !__atomic_load_n(&unsent, __ATOMIC_RELAXED);
+    shi_spin_unlock(&lock);
+    return over;
+}
+
+int shi_agree_members(const char *routine, struct shmem_team *t, struct shi_agree_record *record, char *dead)
+{
+    shi_wait_allow(routine);
+    int seen = -1, n_dead = 0;
+    struct shi_agreement *a = begin(t, record);
+    for (struct shi_wait w __attribute__((cleanup(shi_wait_end))) = SHI_WAIT_INIT; !is_over(a, &seen);) {
+        shi_wait_slow(&w);
+        SHI_WAIT_REGISTER(&w, .routine = routine, .kind = SHI_FOR_OTHER, .words = "not all living PEs of the team have called it");
+    }
+    *record = a->proposal->record;
+    for (int i = 0; i < t->n; i++) {
+        int is = shi_agree_has(a->proposal->dead, i);
+        n_dead += is;
+        if (dead)
+            dead[i] = (char)is;
+    }
+    return n_dead;
+}
+
+int shi_agree_up(void)
+{
+    static const struct shi_team_hooks hooks = {on_made, on_ended};
+    if (bytes_of(shi_world.n_pes, 2) > SHI_AM_MAX_BYTES) {
+        shi_log_error("SHMEM_FAULTS=continue: not for %d PEs: a message of an agreement has a bit for each", shi_world.n_pes);
+        return -ENOTSUP;
+    }
+    unsent = 0;
+    shi_am_handle(SHI_AM_AGREE, on_message);
+    shi_team_on_change(&hooks);
+    return shi_am_start();
+}
+
+/* A message to a failed PE belongs to its queue until the next init. */
+void shi_agree_down(void)
+{
+    for (struct team *r; (r = teams);) {
+        teams = r->next;
+        free_team(r);
+    }
+    for (struct message *m; (m = late);) {
+        late = m->next;
+        free(m);
+    }
+}

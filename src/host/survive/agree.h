@@ -1,0 +1,18 @@
+/* agree.h - agreements of the members of a team, some of which may have died; on active messages. */
+#ifndef SHI_AGREE_MEMBERS_H
+#define SHI_AGREE_MEMBERS_H
+
+#include "host/coll/team.h"
+#include "host/survive/agreement.h"
+
+int shi_agree_up(void);
+void shi_agree_down(void);
+
+/*
+ * Collective over the living members of the team, which may be failed or revoked: *record becomes the merge of the records of at
+ * least all of them, and, unless it is NULL, dead[i] is 1 for the members that have died, as the members agree. The same at all that return.
+ * Stores that a living member made before its call are visible after it. How many have died.
+ */
+int shi_agree_members(const char *routine, struct shmem_team *t, struct shi_agree_record *record, char *dead);
+
+#endif

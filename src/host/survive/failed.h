@@ -1,0 +1,20 @@
+/* failed.h - the PEs that this PE knows to have failed, in the order in which it learned of them. Any thread. */
+#ifndef SHI_FAILED_H
+#define SHI_FAILED_H
+
+/* Room for n_pes PEs, none failed. 0 or -ENOMEM. Pair: shi_failed_down. */
+int shi_failed_up(int n_pes);
+void shi_failed_down(void);
+
+/* PE pe has failed. Only the thread that watches calls it. */
+void shi_failed_add(int pe);
+
+int shi_failed_count(void);
+int shi_failed_nth(int i); /* i < shi_failed_count() */
+int shi_failed_is(int pe);
+
+/* How many the program has acknowledged, the first ones; shi_failed_ack acknowledges all and returns their number. */
+int shi_failed_acked(void);
+int shi_failed_ack(void);
+
+#endif

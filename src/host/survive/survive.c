@@ -1,0 +1,189 @@
+/* survive.c - see survive.h: which waits end, revocation, up and down. */
+#include "host/survive/survive.h"
+
+#include <errno.h>
+#include <shmemx.h>
+#include <stdlib.h>
+
+#include "host/net/am/am.h"
+#include "host/net/node/doorbell.h"
+#include "host/ops/lock.h"
+#include "host/ops/wait.h"
+#include "host/survive/agree.h"
+#include "host/survive/failed.h"
+#include "host/survive/watch.h"
+#include "host/util/log.h"
+
+static int on;
+static _Thread_local int status;
+static _Thread_local struct shmem_team *awaited; /* of the thread's waits for words */
+
+int shi_survive_is_on(void)
+{
+    return on;
+}
+
+int shi_survive_status(void)
+{
+    int was = status;
+    status = 0;
+    return was;
+}
+
+void shi_survive_wait_for(struct shmem_team *t)
+{
+    awaited = t;
+}
+
+/* ---- which waits end -------------------------------------------------------------------------------------------------- */
+
+/* The team's error, found now or earlier. */
+static int error_of(struct shmem_team *t)
+{
+    int is = __atomic_load_n(&t->failed, __ATOMIC_RELAXED);
+    for (int i = 0; !is && i < shi_failed_count(); i++)
+        if (shi_team_member(t, shi_failed_nth(i)) >= 0)
+            is = SHMEMX_ERR_PE_FAILED;
+    if (is)
+        __atomic_store_n(&t->failed, is, __ATOMIC_RELAXED);
+    return is;
+}
+
+/* 1: the wait may never end, or its team does nothing more. */
+static int fails(const struct shi_wait_for *what)
+{
+    int err = 0;
+    struct shmem_team *t = what->kind == SHI_FOR_WORDS ? awaited : what->team;
+    if (t)
+        err = error_of(t);
+    else if (what->kind == SHI_FOR_WORDS)
+        err = shi_failed_count() > shi_failed_acked() ? SHMEMX_ERR_PE_FAILED : 0;
+    status = err ? err : status;
+    return err != 0;
+}
+
+/* Waits look from now on, also those that sleep. */
+static void wake(void)
+{
+    __atomic_store_n(&shi_wait_fails, fails, __ATOMIC_RELEASE); /* R1 */
+    shi_doorbell_ring_own();
+}
+
+static void on_end(int pe)
+{
+    shi_failed_add(pe);
+    shi_log_debug("PE %d has failed", pe);
+    wake();
+}
+
+static void inherited(void)
+{
+    status = SHMEMX_ERR_PE_FAILED;
+}
+
+static const struct shi_lock_faults lock_faults = {shi_failed_is, inherited};
+
+/* ---- revocation --------------------------------------------------------------------------------------------------------- */
+
+struct revocation {
+    struct shi_am_pending_send send;
+    int pe;
+    uint64_t team;
+};
+
+static int send_revocation(struct shi_am_pending_send *s)
+{
+    struct revocation *r = (struct revocation *)s;
+    uint64_t *room = shi_failed_is(r->pe) ? NULL : shi_am_begin(r->pe, SHI_AM_REVOKE, sizeof *room);
+    if (!room && !shi_failed_is(r->pe))
+        return -EAGAIN;
+    if (room) {
+        *room = r->team;
+        shi_am_end(r->pe, sizeof *room);
+    }
+    free(r);
+    return 0;
+}
+
+/* The first news of it goes to all members, so that all that live hear of it although who has begun it dies. */
+void shi_survive_revoke(struct shmem_team *t)
+{
+    if (__atomic_exchange_n(&t->failed, SHMEMX_ERR_REVOKED, __ATOMIC_RELAXED) == SHMEMX_ERR_REVOKED)
+        return;
+    for (int i = 0; i < t->n; i++) {
+        struct revocation *r = i == t->me ? NULL : malloc(sizeof *r);
+        if (i == t->me)
+            continue;
+        if (!r)
+            shi_die("shmemx_team_revoke", "out of memory for a message");
+        *r = (struct revocation){{NULL, send_revocation}, shi_team_world_pe(t, i), t->number};
+        if (send_revocation(&r->send))
+            shi_am_queue(r->pe, &r->send);
+    }
+    wake();
+}
+
+static void on_revoke(int pe, const void *msg, size_t bytes)
+{
+    int later;
+    if (bytes != sizeof(uint64_t))
+        shi_am_refuse(pe, "a revocation that is none");
+    struct shmem_team *t = shi_team_find(*(const uint64_t *)msg, &later);
+    if (t)
+        shi_survive_revoke(t);
+}
+
+/* ---- all that live ------------------------------------------------------------------------------------------------------ */
+
+void shi_survive_barrier(const char *routine)
+{
+    struct shi_agree_record none = {.most = {0}};
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    shi_doorbell_ring_words();
+    shi_agree_members(routine, &shi_team_world, &none, NULL);
+}
+
+int shi_survive_up(void)
+{
+    if (shi_world.config.faults != SHI_FAULTS_CONTINUE)
+        return 0;
+    if (shi_world.lane) {
+        shi_log_error("SHMEM_FAULTS=continue: only where all PEs are on one node, and without SHMEM_TRANSPORT=ofi");
+        return -ENOTSUP;
+    }
+    __atomic_store_n(shi_shm_left_job(&shi_world.shm, shi_world.boot.local_index), 0, __ATOMIC_RELAXED);
+    int err = shi_failed_up(shi_world.n_pes);
+    if (!err)
+        err = shi_agree_up();
+    if (err)
+        return err;
+    shi_am_handle(SHI_AM_REVOKE, on_revoke);
+    shi_team_heap_barrier = shi_survive_barrier;
+    shi_lock_faults = &lock_faults;
+    err = shi_watch_up(on_end);
+    on = !err;
+    return err;
+}
+
+/* All that live have come to shmem_finalize, and leave together: who ends from now on has not failed. */
+void shi_survive_stop(void)
+{
+    if (!on)
+        return;
+    shi_survive_barrier("shmem_finalize");
+    __atomic_store_n(shi_shm_left_job(&shi_world.shm, shi_world.boot.local_index), 1, __ATOMIC_RELEASE);
+    shi_watch_down();
+}
+
+void shi_survive_down(void)
+{
+    if (!on)
+        return;
+    shi_agree_down();
+    shi_failed_down();
+    shi_team_heap_barrier = NULL;
+    shi_lock_faults = NULL;
+    __atomic_store_n(&shi_wait_fails, NULL, __ATOMIC_RELAXED);
+    awaited = NULL;
+    on = 0;
+}
