@@ -27,7 +27,7 @@ enum { TWO = 2, KEPT = 256 /* teams that have ended */ };
 
 struct head {
     uint64_t team, number;
-    int32_t kind, adopted; /* then a value, and of a vote that has adopted one, another */
+    uint64_t kind; /* then a value */
 };
 
 struct team {
@@ -53,9 +53,9 @@ static struct team *teams; /* the newest first */
 static struct message *late;
 static int unsent;
 
-static size_t bytes_of(int n, int values)
+static size_t bytes_of(int n)
 {
-    return sizeof(struct head) + (size_t)values * shi_agree_value_bytes(n);
+    return sizeof(struct head) + shi_agree_value_bytes(n);
 }
 
 /* ---- messages --------------------------------------------------------------------------------------------------------- */
@@ -86,16 +86,13 @@ static struct message *message(int pe, const void *data, size_t bytes)
 }
 
 /* Under the lock. */
-static void send(struct shi_agreement *a, int to, enum shi_agree_kind kind, const struct shi_agree_value *value, int adopted,
-                 const struct shi_agree_value *proposal)
+static void send(struct shi_agreement *a, int to, enum shi_agree_kind kind, const struct shi_agree_value *value)
 {
     const struct team *t = a->arg;
-    size_t each = shi_agree_value_bytes(a->n), bytes = bytes_of(a->n, 1 + (adopted != 0));
+    size_t bytes = bytes_of(a->n);
     char data[SHI_AM_MAX_BYTES] __attribute__((aligned(8)));
-    *(struct head *)data = (struct head){t->number, a->number, kind, adopted};
-    memcpy(data + sizeof(struct head), value, each);
-    if (adopted)
-        memcpy(data + sizeof(struct head) + each, proposal, each);
+    *(struct head *)data = (struct head){t->number, a->number, kind};
+    memcpy(data + sizeof(struct head), value, bytes - sizeof(struct head));
     void *room = shi_am_begin(t->pe[to], SHI_AM_AGREE, bytes);
     if (room) {
         memcpy(room, data, bytes);
@@ -183,13 +180,10 @@ static void take(struct team *r, int pe, const struct head *h, size_t bytes)
 {
     struct shi_agreement *a = agreement(r, h->number);
     int n = r->agreement[0].n, from = member_of(r, n, pe);
-    if (from == n || h->kind < SHI_AGREE_VOTE || h->kind > SHI_AGREE_DECIDE || h->adopted < 0 || h->adopted > n ||
-        bytes != bytes_of(n, 1 + (h->adopted != 0)))
+    if (from == n || h->kind > SHI_AGREE_DECIDE || bytes != bytes_of(n))
         shi_am_refuse(pe, "a message of an agreement that is none");
-    const char *value = (const char *)(h + 1);
     if (a)
-        shi_agreement_take(a, from, (enum shi_agree_kind)h->kind, (const struct shi_agree_value *)value, h->adopted,
-                           (const struct shi_agree_value *)(value + shi_agree_value_bytes(n)));
+        shi_agreement_take(a, from, (enum shi_agree_kind)h->kind, (const struct shi_agree_value *)(h + 1));
 }
 
 /* This PE may have yet to return from the split that makes the team. */
@@ -272,15 +266,27 @@ static int is_over(struct shi_agreement *a, int *seen)
     return over;
 }
 
-int shi_agree_members(const char *routine, struct shmem_team *t, struct shi_agree_record *record, char *dead)
+static struct shi_agreement *agree(const char *routine, const struct shmem_team *t, const struct shi_agree_record *record, int (*over)(void))
 {
     shi_wait_allow(routine);
-    int seen = -1, n_dead = 0;
+    int seen = -1;
     struct shi_agreement *a = begin(t, record);
-    for (struct shi_wait w __attribute__((cleanup(shi_wait_end))) = SHI_WAIT_INIT; !is_over(a, &seen);) {
+    for (struct shi_wait w __attribute__((cleanup(shi_wait_end))) = SHI_WAIT_INIT; !is_over(a, &seen) && !(over && over());) {
         shi_wait_slow(&w);
         SHI_WAIT_REGISTER(&w, .routine = routine, .kind = SHI_FOR_OTHER, .words = "not all living PEs of the team have called it");
     }
+    return a;
+}
+
+void shi_agree_all(const char *routine, int (*over)(void))
+{
+    agree(routine, &shi_team_world, &(const struct shi_agree_record){.most = {0}}, over);
+}
+
+int shi_agree_members(const char *routine, struct shmem_team *t, struct shi_agree_record *record, char *dead)
+{
+    const struct shi_agreement *a = agree(routine, t, record, NULL);
+    int n_dead = 0;
     *record = a->proposal->record;
     for (int i = 0; i < t->n; i++) {
         int is = shi_agree_has(a->proposal->dead, i);
@@ -294,7 +300,7 @@ int shi_agree_members(const char *routine, struct shmem_team *t, struct shi_agre
 int shi_agree_up(void)
 {
     static const struct shi_team_hooks hooks = {on_made, on_ended};
-    if (bytes_of(shi_world.n_pes, 2) > SHI_AM_MAX_BYTES) {
+    if (bytes_of(shi_world.n_pes) > SHI_AM_MAX_BYTES) {
         shi_log_error("SHMEM_FAULTS=continue: not for %d PEs: a message of an agreement has a bit for each", shi_world.n_pes);
         return -ENOTSUP;
     }

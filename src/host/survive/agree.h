@@ -15,4 +15,7 @@ void shi_agree_down(void);
  */
 int shi_agree_members(const char *routine, struct shmem_team *t, struct shi_agree_record *record, char *dead);
 
+/* The same of the world, without a result; it also ends when over() is 1: another PE knows that all living ones have called. */
+void shi_agree_all(const char *routine, int (*over)(void));
+
 #endif

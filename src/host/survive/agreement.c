@@ -14,15 +14,15 @@ int shi_agreement_make(struct shi_agreement *a, int n, int me, const struct shi_
 {
     *a = (struct shi_agreement){.ops = ops, .arg = arg, .n = n, .me = me, .coordinator = -1};
     size_t bits = shi_agree_words(n) * sizeof(uint64_t), value = shi_agree_value_bytes(n);
-    char *at = calloc(1, 2 * bits + 4 * value);
+    char *at = calloc(1, 3 * (bits + value));
     if (!at)
         return -ENOMEM;
     a->voted = (uint64_t *)at;
-    a->accepted = (uint64_t *)(at + bits);
-    a->mine = (struct shi_agree_value *)(at + 2 * bits);
-    a->merged = (struct shi_agree_value *)(at + 2 * bits + value);
-    a->proposal = (struct shi_agree_value *)(at + 2 * bits + 2 * value);
-    a->found = (struct shi_agree_value *)(at + 2 * bits + 3 * value);
+    a->asked = (uint64_t *)(at + bits);
+    a->accepted = (uint64_t *)(at + 2 * bits);
+    a->mine = (struct shi_agree_value *)(at + 3 * bits);
+    a->merged = (struct shi_agree_value *)(at + 3 * bits + value);
+    a->proposal = (struct shi_agree_value *)(at + 3 * bits + 2 * value);
     shi_agreement_reset(a, 0);
     return 0;
 }
@@ -37,9 +37,10 @@ void shi_agreement_reset(struct shi_agreement *a, uint64_t number)
 {
     size_t bits = shi_agree_words(a->n) * sizeof(uint64_t);
     a->number = number;
-    a->begun = a->decided = a->adopted = a->proposed = a->best = 0;
+    a->begun = a->adopted = a->decided = a->proposed = 0;
     a->coordinator = -1;
     memset(a->voted, 0, bits);
+    memset(a->asked, 0, bits);
     memset(a->accepted, 0, bits);
     memset(a->merged, 0, shi_agree_value_bytes(a->n));
     for (int i = 0; i < SHI_AGREE_ALL; i++)
@@ -73,7 +74,7 @@ static void send_all(struct shi_agreement *a, enum shi_agree_kind kind, const st
 {
     for (int i = 0; i < a->n; i++)
         if (i != a->me && !a->ops->is_dead(a, i))
-            a->ops->send(a, i, kind, v, 0, NULL);
+            a->ops->send(a, i, kind, v);
 }
 
 static int all_living(const struct shi_agreement *a, const uint64_t *bits)
@@ -92,42 +93,35 @@ static int coordinator(const struct shi_agreement *a)
     return c;
 }
 
-static void take_vote(struct shi_agreement *a, int from, const struct shi_agree_value *v, int adopted,
-                      const struct shi_agree_value *proposal)
-{
-    merge(a, v);
-    set(a->voted, from);
-    if (adopted > a->best) {
-        a->best = adopted;
-        copy(a, a->found, proposal);
-    }
-}
-
+/* The first member asks nobody: while it lives, nobody else decides. */
 static void vote(struct shi_agreement *a)
 {
     note_dead(a, a->mine);
     if (a->coordinator != a->me) {
-        a->ops->send(a, a->coordinator, SHI_AGREE_VOTE, a->mine, a->adopted, a->proposal);
+        a->ops->send(a, a->coordinator, SHI_AGREE_VOTE, a->mine);
         return;
     }
-    take_vote(a, a->me, a->mine, a->adopted, a->proposal);
-    send_all(a, SHI_AGREE_ASK, a->mine); /* a member that has decided votes no more */
+    merge(a, a->mine);
+    set(a->voted, a->me);
+    if (a->me > 0)
+        send_all(a, SHI_AGREE_ASK, a->mine);
 }
 
 static void decide(struct shi_agreement *a)
 {
     a->decided = 1;
-    if (a->coordinator == a->me)
-        send_all(a, SHI_AGREE_DECIDE, a->proposal);
+    for (int i = 0; i < a->n; i++)
+        if (i != a->me && shi_agree_has(a->asked, i) && !a->ops->is_dead(a, i))
+            a->ops->send(a, i, SHI_AGREE_DECIDE, a->proposal);
 }
 
 static void coordinate(struct shi_agreement *a)
 {
     if (!a->proposed && all_living(a, a->voted)) {
         note_dead(a, a->merged);
-        copy(a, a->proposal, a->best ? a->found : a->merged);
-        a->adopted = a->me + 1;
-        a->proposed = 1;
+        if (!a->adopted)
+            copy(a, a->proposal, a->merged);
+        a->adopted = a->proposed = 1;
         set(a->accepted, a->me);
         send_all(a, SHI_AGREE_PROPOSE, a->proposal);
     }
@@ -156,23 +150,27 @@ void shi_agreement_begin(struct shi_agreement *a, const struct shi_agree_record 
     shi_agreement_look(a);
 }
 
-void shi_agreement_take(struct shi_agreement *a, int from, enum shi_agree_kind kind, const struct shi_agree_value *value, int adopted,
-                        const struct shi_agree_value *proposal)
+void shi_agreement_take(struct shi_agreement *a, int from, enum shi_agree_kind kind, const struct shi_agree_value *value)
 {
-    if (a->decided) { /* its coordinator may have died before it told all */
-        if (kind == SHI_AGREE_VOTE || kind == SHI_AGREE_ASK)
-            a->ops->send(a, from, SHI_AGREE_DECIDE, a->proposal, 0, NULL);
+    int asks = kind == SHI_AGREE_VOTE || kind == SHI_AGREE_ASK;
+    if (a->decided) {
+        if (asks)
+            a->ops->send(a, from, SHI_AGREE_DECIDE, a->proposal);
         return;
     }
-    if (kind == SHI_AGREE_VOTE)
-        take_vote(a, from, value, adopted, proposal);
-    else if (kind == SHI_AGREE_ACCEPT)
+    if (asks)
+        set(a->asked, from);
+    if (kind == SHI_AGREE_VOTE) {
+        merge(a, value);
+        set(a->voted, from);
+    } else if (kind == SHI_AGREE_ACCEPT) {
         set(a->accepted, from);
+    }
     shi_agreement_look(a);
     if (kind == SHI_AGREE_PROPOSE && from == a->coordinator) { /* else it has died, and this member has voted at the next one */
-        a->adopted = from + 1;
+        a->adopted = 1;
         copy(a, a->proposal, value);
-        a->ops->send(a, from, SHI_AGREE_ACCEPT, value, 0, NULL);
+        a->ops->send(a, from, SHI_AGREE_ACCEPT, value);
     } else if (kind == SHI_AGREE_DECIDE) {
         copy(a, a->proposal, value);
         decide(a);

@@ -3,9 +3,10 @@
  * by a function and knows no transport; test/unit/agreement runs it with deaths at every step, test/model/agree.pml is its model.
  *
  * The lowest member that a member does not know as dead is its coordinator. Members send it their votes; it merges them, proposes the
- * result, and decides once all living members have adopted the proposal. When it dies, members vote at the next one, which proposes again what a
- * vote has adopted. So what any member decides, all living members have adopted before. The knowledge of deaths is perfect: who is said
- * to be dead is dead, and every member learns of each death in time, but not at the same time.
+ * result, and decides once all living members have adopted the proposal. When it dies, members vote at the next one, which proposes again what it
+ * has adopted itself, if anything. So what any member decides, all living members have adopted before. A new coordinator asks all, for a member
+ * that has decided votes no more; who decides tells all that have voted at it or asked it. The knowledge of deaths is perfect: who is said to be
+ * dead is dead, and every member learns of each death in time, but not at the same time.
  */
 #ifndef SHI_AGREEMENT_H
 #define SHI_AGREEMENT_H
@@ -26,14 +27,13 @@ struct shi_agree_value {
     uint64_t dead[];
 };
 
-/* A vote: own record and known dead, and `adopted`, a coordinator plus 1, with what it has proposed; 0: nothing. */
+/* A vote has the member's own record, and the dead that it knows. */
 enum shi_agree_kind { SHI_AGREE_VOTE, SHI_AGREE_ASK, SHI_AGREE_PROPOSE, SHI_AGREE_ACCEPT, SHI_AGREE_DECIDE };
 
 struct shi_agreement;
 struct shi_agree_ops {
-    /* Send to a member that is not this one; of a vote, `proposal` is what it has adopted, if anything. */
-    void (*send)(struct shi_agreement *a, int to, enum shi_agree_kind kind, const struct shi_agree_value *value, int adopted,
-                 const struct shi_agree_value *proposal);
+    /* Send to a member that is not this one. */
+    void (*send)(struct shi_agreement *a, int to, enum shi_agree_kind kind, const struct shi_agree_value *value);
     int (*is_dead)(const struct shi_agreement *a, int member);
 };
 
@@ -43,13 +43,11 @@ struct shi_agreement {
     void *arg;
     int n, me;
     uint64_t number;
-    int begun, decided;
+    int begun, adopted, decided;  /* adopted: there is a proposal; decided: it is the decision */
     int coordinator;              /* as this member sees it, once it has begun; -1 before */
-    int adopted;                  /* the coordinator of `proposal`, plus 1; 0: none */
     int proposed;                 /* this member is the coordinator and has proposed */
-    int best;                     /* the highest `adopted` in votes */
-    uint64_t *voted, *accepted;   /* [words] bits of members, for the coordinator */
-    struct shi_agree_value *mine, *merged, *proposal, *found; /* found: of the vote with `best`; proposal: the decision, once decided */
+    uint64_t *voted, *asked, *accepted; /* [words] bits of members */
+    struct shi_agree_value *mine, *merged, *proposal; /* merged: of the votes */
 };
 
 static inline size_t shi_agree_words(int n)
@@ -78,8 +76,7 @@ void shi_agreement_reset(struct shi_agreement *a, uint64_t number);
 void shi_agreement_begin(struct shi_agreement *a, const struct shi_agree_record *record);
 
 /* A message of member `from` about this agreement, also before it has begun and after it is decided. */
-void shi_agreement_take(struct shi_agreement *a, int from, enum shi_agree_kind kind, const struct shi_agree_value *value, int adopted,
-                        const struct shi_agree_value *proposal);
+void shi_agreement_take(struct shi_agreement *a, int from, enum shi_agree_kind kind, const struct shi_agree_value *value);
 
 /* A member may have died. */
 void shi_agreement_look(struct shi_agreement *a);

@@ -13,6 +13,7 @@
 #include "host/survive/failed.h"
 #include "host/survive/watch.h"
 #include "host/util/log.h"
+#include "host/util/spin.h"
 
 static int on;
 static _Thread_local int status;
@@ -44,8 +45,9 @@ static int error_of(struct shmem_team *t)
     for (int i = 0; !is && i < shi_failed_count(); i++)
         if (shi_team_member(t, shi_failed_nth(i)) >= 0)
             is = SHMEMX_ERR_PE_FAILED;
-    if (is)
-        __atomic_store_n(&t->failed, is, __ATOMIC_RELAXED);
+    int none = 0;
+    if (is && !__atomic_compare_exchange_n(&t->failed, &none, is, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        is = none;
     return is;
 }
 
@@ -123,24 +125,65 @@ void shi_survive_revoke(struct shmem_team *t)
     wake();
 }
 
+/* Numbers of teams that were revoked before this PE has returned from the split. */
+static struct early {
+    struct early *next;
+    uint64_t team;
+} *early;
+static uint8_t early_lock;
+
 static void on_revoke(int pe, const void *msg, size_t bytes)
 {
-    int later;
+    int later = 0;
     if (bytes != sizeof(uint64_t))
         shi_am_refuse(pe, "a revocation that is none");
+    shi_spin_lock(&early_lock);
     struct shmem_team *t = shi_team_find(*(const uint64_t *)msg, &later);
+    struct early *e = !t && later ? malloc(sizeof *e) : NULL;
+    if (e) {
+        *e = (struct early){early, *(const uint64_t *)msg};
+        early = e;
+    }
+    shi_spin_unlock(&early_lock);
     if (t)
         shi_survive_revoke(t);
+    else if (later && !e)
+        shi_die("shmemx_team_revoke", "out of memory");
+}
+
+static void on_made(const struct shmem_team *t)
+{
+    int revoked = 0, later;
+    shi_spin_lock(&early_lock);
+    for (struct early **at = &early, *e; (e = *at);) {
+        if (e->team != t->number) {
+            at = &e->next;
+            continue;
+        }
+        *at = e->next;
+        free(e);
+        revoked = 1;
+    }
+    shi_spin_unlock(&early_lock);
+    if (revoked)
+        shi_survive_revoke(shi_team_find(t->number, &later));
 }
 
 /* ---- all that live ------------------------------------------------------------------------------------------------------ */
 
 void shi_survive_barrier(const char *routine)
 {
-    struct shi_agree_record none = {.most = {0}};
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     shi_doorbell_ring_words();
-    shi_agree_members(routine, &shi_team_world, &none, NULL);
+    shi_agree_all(routine, NULL);
+}
+
+static int any_left(void)
+{
+    for (int i = 0; i < shi_world.shm.n; i++)
+        if (__atomic_load_n(shi_shm_left_job(&shi_world.shm, i), __ATOMIC_ACQUIRE)) /* A2 */
+            return 1;
+    return 0;
 }
 
 int shi_survive_up(void)
@@ -157,7 +200,9 @@ int shi_survive_up(void)
         err = shi_agree_up();
     if (err)
         return err;
+    static const struct shi_team_hooks hooks = {on_made, NULL};
     shi_am_handle(SHI_AM_REVOKE, on_revoke);
+    shi_team_on_change(&hooks);
     shi_team_heap_barrier = shi_survive_barrier;
     shi_lock_faults = &lock_faults;
     err = shi_watch_up(on_end);
@@ -165,13 +210,14 @@ int shi_survive_up(void)
     return err;
 }
 
-/* All that live have come to shmem_finalize, and leave together: who ends from now on has not failed. */
+/* All that live have come to shmem_finalize: who ends from now on has not failed. A PE that has ended answers no vote; but if one has
+ * left, the agreement is decided. */
 void shi_survive_stop(void)
 {
     if (!on)
         return;
-    shi_survive_barrier("shmem_finalize");
-    __atomic_store_n(shi_shm_left_job(&shi_world.shm, shi_world.boot.local_index), 1, __ATOMIC_RELEASE);
+    shi_agree_all("shmem_finalize", any_left);
+    __atomic_store_n(shi_shm_left_job(&shi_world.shm, shi_world.boot.local_index), 1, __ATOMIC_RELEASE); /* R2 */
     shi_watch_down();
 }
 
@@ -179,6 +225,8 @@ void shi_survive_down(void)
 {
     if (!on)
         return;
+    for (struct early *e; (e = early); free(e))
+        early = e->next;
     shi_agree_down();
     shi_failed_down();
     shi_team_heap_barrier = NULL;
