@@ -26,6 +26,7 @@ build "$OSHCXX" transpose.cc
 build "$OSHCC" pipeline.c
 build "$OSHCC" gpc_hash.c
 build "$OSHCC" gpc_reduce.c
+build "$OSHCC" heat_survive.c
 awk 'BEGIN { srand(7); for (i = 0; i < 20000; i++) printf "%d\n", (rand() - 0.5) * 2 ^ (1 + i % 31) }' > numbers
 sort -n numbers > numbers.sorted
 yes 5 | head -1000 > equal
@@ -53,6 +54,10 @@ for n in 1 2 3 4; do
         timeout 60 $OSHRUN -n $n $gpc > "$log" 2>&1
         ok $? "$gpc, $n PEs" "$log"
     done
+done
+for dead in "1 57" "2 0 3 199" "0 133 2 133"; do # also at the start and the end, the first PE, two at a time
+    timeout 60 $OSHRUN --survive -n 4 ./heat_survive 200 $dead > out 2> "$log" && grep -q '^right with [23] of 4 PEs$' out
+    ok $? "heat_survive 200 $dead" "$log"
 done
 timeout 60 $OSHRUN -n 2 ./sort nowhere > out 2> "$log"
 [ $? = 1 ] && [ ! -s out ] && grep -q nowhere "$log"

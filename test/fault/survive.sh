@@ -1,0 +1,41 @@
+#!/bin/sh
+# survive.sh - PEs that are killed at any time, by seed, while they compute, communicate, agree and shrink: those that live go on.
+# Catches: a call that waits for a dead PE, members that disagree, an update that is lost, a lock that stays held, a process that stays.
+#
+# FULMAR_KILLS=10000 kills so many PEs.
+. "${top_srcdir:=.}/test/tap.sh"
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+program=$top_builddir/test/fault/survive
+SHMEM_SYMMETRIC_SIZE=4m
+export SHMEM_SYMMETRIC_SIZE
+
+kills() { # PEs, how many of them die, within microseconds, steps: one job
+    seed=$((seed + 1)) killed=$((killed + $2))
+    # shellcheck disable=SC2086
+    timeout 60 $OSHRUN --survive -n $1 "$program" $seed $2 $3 $4 >"$dir/log" 2>&1
+    status=$?
+    [ $status = 0 ] && [ "$(grep -c '^right: ' "$dir/log")" = $(($1 - $2)) ] && return
+    echo "seed $seed: $1 PEs, $2 die within $3 us, $4 steps: status $status" >>"$dir/wrong"
+    cat "$dir/log" >>"$dir/wrong"
+}
+
+seed=${FULMAR_SEED:-0} killed=0
+while [ $killed -lt "${FULMAR_KILLS:-100}" ]; do
+    kills 2 1 3000 40
+    kills 4 1 20000 200
+    kills 3 2 3000 50
+    kills 5 2 10000 100
+    kills 8 5 3000 50
+done
+[ ! -s "$dir/wrong" ]
+ok $? "$killed PEs die in $seed jobs" "$dir/wrong"
+# Catches: a call without SHMEM_FAULTS=continue that does nothing; PEs that differ in it.
+timeout 60 $OSHRUN -n 2 "$program" 1 0 1 20 >"$dir/log" 2>&1
+[ $? = 1 ] && grep -q 'shmemx_agree: SHMEM_FAULTS is not continue' "$dir/log"
+ok $? "one line without SHMEM_FAULTS=continue" "$dir/log"
+# Catches: the death of a PE that ends nothing without SHMEM_FAULTS=continue.
+SHMEM_FAULTS=continue SHMEM_TRANSPORT=ofi timeout 60 $OSHRUN -n 2 "$program" 1 0 1 20 >"$dir/log" 2>&1
+[ $? = 1 ] && grep -q 'SHMEM_FAULTS=continue: only where all PEs are on one node' "$dir/log"
+ok $? "one line over the network" "$dir/log"
+plan
