@@ -21,6 +21,7 @@ struct shmem_team shi_team_world = {.n = PES, .stride = 1};
 int shi_progress_on;
 _Thread_local int shi_progress_own;
 _Thread_local const char *shi_wait_inside;
+int (*shi_wait_fails)(const struct shi_wait_for *what);
 
 /* ---- errors ------------------------------------------------------------------------------------------------------- */
 

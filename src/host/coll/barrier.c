@@ -142,14 +142,6 @@ void shi_team_quiet_barrier(const char *routine, struct shmem_team *t)
     shi_team_barrier(routine, t);
 }
 
-void shi_team_heap_sync(const char *routine)
-{
-    if (shi_team_heap_barrier)
-        shi_team_heap_barrier(routine);
-    else
-        shi_team_quiet_barrier(routine, &shi_team_world);
-}
-
 void shi_team_store_remote(const struct shmem_team *t, int to, const void *mine, const void *from, size_t bytes, int more)
 {
     const struct shi_shm_region *r = &shi_world.shm.region[shi_world.boot.local_index];

@@ -235,15 +235,21 @@ static inline int shi_team_failed(const struct shmem_team *t)
     return __atomic_load_n(&t->failed, __ATOMIC_RELAXED);
 }
 
-/* In routines of the heap, all PEs: the barrier with quiet of the world, or, unless it is NULL, what host/survive has set. */
-extern void (*shi_team_heap_barrier)(const char *routine);
-void shi_team_heap_sync(const char *routine);
-
 /* Barrier among the members, which also makes their earlier stores visible to all. */
 void shi_team_barrier(const char *routine, struct shmem_team *t);
 
 /* The same, after this thread's operations are complete. */
 void shi_team_quiet_barrier(const char *routine, struct shmem_team *t);
+
+/* Of all PEs, in routines of the heap: the barrier with quiet of the world, or, unless it is NULL, what host/survive has set. */
+extern void (*shi_team_heap_barrier)(const char *routine);
+static inline void shi_team_heap_sync(const char *routine)
+{
+    if (shi_unlikely(shi_team_heap_barrier != NULL))
+        shi_team_heap_barrier(routine);
+    else
+        shi_team_quiet_barrier(routine, &shi_team_world);
+}
 
 /* 1: the member has entered the barrier of this epoch; 0: it has not; -1: it is remote. A hint, for reports. */
 int shi_team_came(const struct shmem_team *t, int member, uint64_t epoch);
