@@ -16,13 +16,6 @@
 
 /* Stubs of the modules that the linked sources use. */
 struct shi_world shi_world;
-uint64_t *shi_shm_waited(const struct shi_shm *s, int i)
-{
-    static uint64_t waited_ns;
-    (void)s, (void)i;
-    return &waited_ns;
-}
-
 int shi_shm_aborted(const struct shi_shm *s)
 {
     (void)s;
@@ -182,7 +175,7 @@ static void *member(void *arg)
 }
 
 static struct shi_peer peers[MOST];
-static const struct shi_shm_region whole; /* offsets count from the first slot */
+static struct shi_shm_region whole; /* offsets count from the first slot */
 
 /* Place n members: `local` on each node, in turn (round) or one node after the other. Returns the number of nodes. */
 static int place(int n, int local, int round)

@@ -31,13 +31,6 @@ _Thread_local int shi_progress_own;
 int shi_progress_left, shi_progress_thread_off, shi_progress_asleep;
 static struct shi_progress_source source;
 
-uint64_t *shi_shm_waited(const struct shi_shm *s, int i)
-{
-    static uint64_t waited_ns;
-    (void)s, (void)i;
-    return &waited_ns;
-}
-
 int shi_shm_aborted(const struct shi_shm *s)
 {
     (void)s;

@@ -39,12 +39,6 @@ int shi_shm_aborted(const struct shi_shm *s)
 /* Four PEs of a node on two cores; this is one of them. */
 static struct shi_shm_region regions[4];
 
-uint64_t *shi_shm_waited(const struct shi_shm *s, int i)
-{
-    (void)s;
-    return &regions[i].waited_ns;
-}
-
 /* Yields of waits, one after the other, when each yield takes so long. */
 static int yields_of_waits(uint64_t ns)
 {

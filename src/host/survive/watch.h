@@ -3,7 +3,7 @@
 #define SHI_WATCH_H
 
 /* Watch the other PEs of the node from now on: ended(pe) is called, on the thread, once for each PE whose process ends before it has left the
- * job (shi_shm_leave_job). 0, or -errno after one line. Pair: shi_watch_down. */
+ * job (left_job in net_shm.h). 0, or -errno after one line. Pair: shi_watch_down. */
 int shi_watch_up(void (*ended)(int pe));
 void shi_watch_down(void);
 

@@ -486,18 +486,3 @@ int shi_shm_abort(const struct shi_shm *s, int status)
     return __atomic_compare_exchange_n(&((struct control *)s->base)->abort, &none, (status & 0xff) + 1, 0, __ATOMIC_RELAXED,
                                        __ATOMIC_RELAXED);
 }
-
-uint64_t *shi_shm_held(const struct shi_shm *s, int i)
-{
-    return (uint64_t *)&s->region[i].held;
-}
-
-uint64_t *shi_shm_waited(const struct shi_shm *s, int i)
-{
-    return (uint64_t *)&s->region[i].waited_ns;
-}
-
-uint32_t *shi_shm_left_job(const struct shi_shm *s, int i)
-{
-    return (uint32_t *)&s->region[i].left_job;
-}

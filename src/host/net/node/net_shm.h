@@ -86,13 +86,21 @@ void *shi_shm_map(const struct shi_shm *s, void *at, uint64_t off, size_t bytes,
  * has not stored to may show later stores of the PEs. 0 or -errno. */
 int shi_shm_forked(const struct shi_shm *s, int local);
 
-/* struct shi_shm_region.held of the node's i-th PE. */
-uint64_t *shi_shm_held(const struct shi_shm *s, int i);
+/* Words of struct shi_shm_region of the node's i-th PE, that PEs change. */
+static inline uint64_t *shi_shm_held(const struct shi_shm *s, int i)
+{
+    return (uint64_t *)&s->region[i].held;
+}
 
+static inline uint64_t *shi_shm_waited(const struct shi_shm *s, int i)
+{
+    return (uint64_t *)&s->region[i].waited_ns;
+}
 
-/* Likewise struct shi_shm_region.waited_ns, .left_job. */
-uint64_t *shi_shm_waited(const struct shi_shm *s, int i);
-uint32_t *shi_shm_left_job(const struct shi_shm *s, int i);
+static inline uint32_t *shi_shm_left_job(const struct shi_shm *s, int i)
+{
+    return (uint32_t *)&s->region[i].left_job;
+}
 
 /* Node-wide abort flag, polled by wait loops: 0, or the exit status plus 1. */
 int shi_shm_aborted(const struct shi_shm *s);
