@@ -144,11 +144,19 @@ static void on_revoke(int pe, const void *msg, size_t bytes)
         *e = (struct early){early, *(const uint64_t *)msg};
         early = e;
     }
-    shi_spin_unlock(&early_lock);
     if (t)
         shi_survive_revoke(t);
-    else if (later && !e)
+    shi_spin_unlock(&early_lock);
+    if (!t && later && !e)
         shi_die("shmemx_team_revoke", "out of memory");
+}
+
+/* The memory of the team may be another's now: no message is being handled that has found it. */
+static void on_ended(const struct shmem_team *t)
+{
+    (void)t;
+    shi_spin_lock(&early_lock);
+    shi_spin_unlock(&early_lock);
 }
 
 static void on_made(const struct shmem_team *t)
@@ -200,7 +208,7 @@ int shi_survive_up(void)
         err = shi_agree_up();
     if (err)
         return err;
-    static const struct shi_team_hooks hooks = {on_made, NULL};
+    static const struct shi_team_hooks hooks = {on_made, on_ended};
     shi_am_handle(SHI_AM_REVOKE, on_revoke);
     shi_team_on_change(&hooks);
     shi_team_heap_barrier = shi_survive_barrier;

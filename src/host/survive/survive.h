@@ -15,7 +15,7 @@
  *   shi_wait_fails       watching thread,         waits               R1 -> A1 what it looks at is there; set once
  *                        handler of REVOKE
  *   left_job (net_shm)   its PE                   PEs of the node     R2 -> A2 its last agreement is decided
- *   early                handler of REVOKE,       same                under early_lock (spin.h)
+ *   early                handler of REVOKE,       same                under early_lock (spin.h), which a team that ends takes, too
  *                        makers of teams
  */
 #ifndef SHI_SURVIVE_H
