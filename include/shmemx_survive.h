@@ -21,7 +21,7 @@ enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
  * From then on, at a PE that knows of it:
  * - A collective on a team with the PE returns SHMEMX_ERR_PE_FAILED, also while it waits, and so does each later one on that team. Others may
  *   still store to the dest until shmemx_agree or shmemx_team_shrink on the team has returned. Of one collective, some members may return an error and
- *   others success. shmem_barrier_all, shmem_sync_all and the routines over active sets return without a result; shmemx_status tells.
+ *   others success: after a split, they agree before they use the new team. shmem_barrier_all, shmem_sync_all and the routines over active sets return without a result; shmemx_status tells.
  * - A wait for words (shmem_wait_until*, shmem_signal_wait_until) returns, its condition false: _any with SIZE_MAX, _some with 0; and so do
  *   the next ones, until shmemx_ack_failed. After shmemx_wait_team, only members of that team matter, acknowledged or not.
  * - shmem_set_lock and shmem_test_lock get a lock that the PE held; shmemx_status then returns SHMEMX_ERR_PE_FAILED once.

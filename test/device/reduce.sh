@@ -36,7 +36,7 @@ cat > "$work/reduce.c" << 'END'
 enum { MOST = 10000, OPS = 5, STAGE = 64 << 10 };
 static const size_t width[OPS] = {4, 2, 8, 8, 1};
 static uint64_t state, gets;
-static char mine[MOST * 8], got[MOST * 8];
+static char mine[MOST * 8], got[MOST * 8 + 1]; /* a get of one byte more, so that it is one for no elements */
 static char *dest, *source;
 static int *errors;
 static uint64_t any(uint64_t n)
@@ -107,8 +107,8 @@ int main(int argc, char **argv)
     shmem_init();
     int n = shmem_n_pes(), bad = argc != 3;
     shmem_team_t others;
-    dest = shmemg_malloc(MOST * 8);
-    source = shmemg_malloc(MOST * 8);
+    dest = shmemg_malloc(MOST * 8 + 1);
+    source = shmemg_malloc(MOST * 8 + 1);
     errors = shmemg_malloc(sizeof *errors);
     state = strtoull(argv[1], NULL, 10);
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 2, n / 2, NULL, 0, &others);

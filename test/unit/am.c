@@ -30,10 +30,12 @@ static int is_message(const unsigned char *p, size_t bytes, unsigned r)
     return bytes == length(r);
 }
 
+enum { TAKEN = SHI_AM_GPC + 1 }; /* the ids that the programs take */
+
 static void take(int pe, const void *msg, size_t bytes, enum shi_am_id id)
 {
     unsigned r = tap_random(&expect_random[pe]);
-    CHECKF(is_message(msg, bytes, r) && (r >> 8) % SHI_AM_PULL == id && (uintptr_t)msg % 8 == 0,
+    CHECKF(is_message(msg, bytes, r) && (r >> 8) % TAKEN == id && (uintptr_t)msg % 8 == 0,
            "message %d of PE %d: %zu bytes of id %d", arrived[pe], pe, bytes, id);
     arrived[pe]++;
 }
@@ -54,7 +56,7 @@ static int send_on(struct stream *s)
     for (; s->sent < EACH; s->sent++) {
         unsigned random = s->random, r = tap_random(&random);
         size_t bytes = length(r), ask = s->sent % 3 || bytes > SHI_AM_MAX_BYTES - 100 ? bytes : bytes + 100;
-        void *room = shi_am_begin(s->pe, (r >> 8) % SHI_AM_PULL, ask);
+        void *room = shi_am_begin(s->pe, (r >> 8) % TAKEN, ask);
         if (!room)
             return -EAGAIN;
         write_message(room, bytes, r);
