@@ -30,6 +30,12 @@ while [ $killed -lt "${FULMAR_KILLS:-100}" ]; do
 done
 [ ! -s "$dir/wrong" ]
 ok $? "$killed PEs die in $seed jobs" "$dir/wrong"
+# Catches: a table of statistics from what dead PEs have not sent.
+for stats in 1 all; do
+    SHMEM_STATS=$stats timeout 60 $OSHRUN --survive -n 4 "$program" 7 2 5000 50 >"$dir/log" 2>&1
+    [ $? = 0 ] && [ "$(grep -c '^right: ' "$dir/log")" = 2 ]
+    ok $? "SHMEM_STATS=$stats, 2 of 4 PEs die" "$dir/log"
+done
 # Catches: a call without SHMEM_FAULTS=continue that does nothing; PEs that differ in it.
 timeout 60 $OSHRUN -n 2 "$program" 1 0 1 20 >"$dir/log" 2>&1
 [ $? = 1 ] && grep -q 'shmemx_agree: SHMEM_FAULTS is not continue' "$dir/log"

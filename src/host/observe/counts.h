@@ -47,7 +47,7 @@ void shi_counts_kernel(const char *kernel, uint64_t start_ns, uint64_t end_ns);
 /* Print what this PE counted. */
 void shi_stats_text(FILE *f);
 
-/* Collective: give PE 0 what all PEs counted. 0, or -ENOMEM. */
+/* Collective: give PE 0 what all PEs counted. 0, -ENOMEM, or -ECANCELED: a PE has failed (host/survive). */
 int shi_stats_gather(void);
 
 /* PE 0, after that: print a table of all PEs. Pair of shi_stats_gather: it frees what that allocated. */

@@ -181,7 +181,7 @@ int shi_stats_gather(void)
     struct record mine = {.ns = shi_now_ns() - all.start_ns, .requests = all.ring.requests, .rounds = all.ring.rounds,
                           .deepest = all.ring.deepest, .targets = top_targets()};
     of = shi_world.pe == 0 ? calloc((size_t)shi_world.n_pes, sizeof *of) : NULL;
-    if (!shi_team_all("shmem_finalize", &shi_team_world, of || shi_world.pe)) {
+    if (!shi_team_all("shmem_finalize", &shi_team_world, of || shi_world.pe) && !shi_team_failed(&shi_team_world)) {
         free(of);
         return -ENOMEM;
     }
@@ -193,7 +193,10 @@ int shi_stats_gather(void)
     for (int i = 0; i < TOP_ROUTINES; i++)
         mine.routine[i] = describe(&all.routine[i]);
     gather(&mine);
-    return 0;
+    if (!shi_team_failed(&shi_team_world))
+        return 0;
+    free(of);
+    return -ECANCELED;
 }
 
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
