@@ -98,7 +98,7 @@ typedef struct {
         } memcpy;
         CUDA_MEMSET_NODE_PARAMS memset; /* and a context */
         CUDA_HOST_NODE_PARAMS host;
-        CUgraph graph; /* and who owns it */
+        CUgraph graph; /* and its owner */
         CUevent event;
         CUDA_MEM_ALLOC_NODE_PARAMS alloc;
         CUdeviceptr free;

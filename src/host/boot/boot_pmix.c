@@ -91,10 +91,10 @@ static int fence_with(const char *attribute)
     bool yes = true;
     pmix_info_t with;
     PMIX_INFO_LOAD(&with, attribute, &yes, PMIX_BOOL);
-    pmix_proc_t who[2];
-    PMIX_LOAD_PROCID(&who[0], self.nspace, PMIX_RANK_WILDCARD);
-    PMIX_LOAD_PROCID(&who[1], SHI_SURVIVE_NAME, PMIX_RANK_WILDCARD);
-    pmix_status_t rc = survive ? PMIx_Fence(who, 2, &with, 1) : PMIx_Fence(NULL, 0, &with, 1);
+    pmix_proc_t names[2];
+    PMIX_LOAD_PROCID(&names[0], self.nspace, PMIX_RANK_WILDCARD);
+    PMIX_LOAD_PROCID(&names[1], SHI_SURVIVE_NAME, PMIX_RANK_WILDCARD);
+    pmix_status_t rc = survive ? PMIx_Fence(names, 2, &with, 1) : PMIx_Fence(NULL, 0, &with, 1);
     if (rc == PMIX_SUCCESS)
         return 0;
     /* A PE died. The launcher reports it and ends this PE; wait for that instead of printing a second error. */

@@ -6,8 +6,8 @@ void shi_lock_set(const char *routine, long *lock);
 int shi_lock_test(const char *routine, long *lock); /* 0: acquired, 1: held by another PE */
 void shi_lock_clear(const char *routine, long *lock);
 
-/* Not NULL: PEs may fail, and the others go on. PEs poll for a lock then; one of which the PE has failed is free, and who takes it
- * calls inherited. Set by host/survive. */
+/* Not NULL: PEs may fail, and the others go on. Then PEs do not queue for a lock, but poll it. A lock whose PE has failed may be taken; the PE
+ * that takes it calls inherited. Set by host/survive. */
 extern const struct shi_lock_faults {
     int (*has_failed)(int pe);
     void (*inherited)(void);

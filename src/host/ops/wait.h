@@ -76,9 +76,14 @@ static inline void shi_wait_allow(const char *routine)
 enum shi_wait_prospect { SHI_WAIT_GOES_ON, SHI_WAIT_ASKS, SHI_WAIT_IN_VAIN };
 extern enum shi_wait_prospect (*shi_wait_look)(const struct shi_wait_for *what, int in_vain);
 
-/* A PE has failed and the job goes on (host/survive): does this wait end, with its condition false? NULL: no wait does. Set with release;
+/* A PE has failed and the job goes on (host/survive): does this wait end, with its condition false? NULL: no wait does. Set with release,
  * loaded with acquire. */
 extern int (*shi_wait_fails)(const struct shi_wait_for *what);
+static inline int shi_wait_has_failed(const struct shi_wait_for *what)
+{
+    int (*fails)(const struct shi_wait_for *) = __atomic_load_n(&shi_wait_fails, __ATOMIC_ACQUIRE);
+    return fails && fails(what);
+}
 
 /* Returns 0, or does not return when the job was aborted. Also a source of progress, for PEs that do not wait. */
 int shi_wait_aborted(void);
@@ -152,7 +157,7 @@ int shi_wait_next_blocked(int *at, struct shi_wait_for *out, uint64_t *since_ns)
 /* Its parts, for other loops: after each step, and at the end. */
 #define SHI_WAIT_FAILS(...)                                                                                          \
     (shi_unlikely(__atomic_load_n(&shi_wait_fails, __ATOMIC_RELAXED) != NULL) &&                                     \
-     __atomic_load_n(&shi_wait_fails, __ATOMIC_ACQUIRE)(&(const struct shi_wait_for){__VA_ARGS__}))
+     shi_wait_has_failed(&(const struct shi_wait_for){__VA_ARGS__}))
 
 #define SHI_WAIT_REGISTER(W, ...)                                                                                    \
     do {                                                                                                             \

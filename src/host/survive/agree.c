@@ -4,9 +4,9 @@
  * A member is at most one agreement of a team ahead of another one, and one that has returned may have to tell the decision to those that
  * have not. So each team has the last two, also for a while after its end.
  *
- *   word                  written by                        read by          order
- *   teams, late, unsent,  handlers of messages, and the     same             under lock (spin.h), also while messages are sent
- *   all agreements        program's threads in a call
+ *   word               written by                        read by   order
+ *   teams, all         handlers of messages, and the     same      under lock (spin.h), also while messages are sent
+ *    agreements        program's threads in a call
  *
  * The lock orders what a member did before its vote -> the handler at the coordinator -> the decision's handler -> the return of
  * another member: a message is published with release and read with acquire (am_shm.c).
@@ -20,13 +20,15 @@
 #include "host/net/am/am.h"
 #include "host/ops/wait.h"
 #include "host/survive/failed.h"
+#include "host/survive/message.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
 
 enum { TWO = 2, KEPT = 256 /* teams that have ended */ };
 
 struct head {
-    uint64_t team, number;
+    struct shi_message m;
+    uint64_t number;
     uint64_t kind; /* then a value */
 };
 
@@ -39,19 +41,8 @@ struct team {
     struct shi_agreement agreement[TWO];
 };
 
-/* A message that there was no room for, or about a team that is not made here yet. */
-struct message {
-    struct shi_am_pending_send send;
-    struct message *next;
-    int pe;
-    size_t bytes;
-    struct head head;
-};
-
 static uint8_t lock;
 static struct team *teams; /* the newest first */
-static struct message *late;
-static int unsent;
 
 static size_t bytes_of(int n)
 {
@@ -60,47 +51,15 @@ static size_t bytes_of(int n)
 
 /* ---- messages --------------------------------------------------------------------------------------------------------- */
 
-static int send_again(struct shi_am_pending_send *s)
-{
-    struct message *m = (struct message *)s;
-    void *room = shi_failed_is(m->pe) ? NULL : shi_am_begin(m->pe, SHI_AM_AGREE, m->bytes);
-    if (!room && !shi_failed_is(m->pe))
-        return -EAGAIN;
-    if (room) {
-        memcpy(room, &m->head, m->bytes);
-        shi_am_end(m->pe, m->bytes);
-    }
-    __atomic_sub_fetch(&unsent, 1, __ATOMIC_RELAXED);
-    free(m);
-    return 0;
-}
-
-static struct message *message(int pe, const void *data, size_t bytes)
-{
-    struct message *m = malloc(sizeof *m + bytes - sizeof m->head);
-    if (!m)
-        shi_die("shmemx_agree", "out of memory for a message of %zu bytes", bytes);
-    *m = (struct message){.send = {.retry = send_again}, .pe = pe, .bytes = bytes};
-    memcpy(&m->head, data, bytes);
-    return m;
-}
-
 /* Under the lock. */
 static void send(struct shi_agreement *a, int to, enum shi_agree_kind kind, const struct shi_agree_value *value)
 {
     const struct team *t = a->arg;
     size_t bytes = bytes_of(a->n);
     char data[SHI_AM_MAX_BYTES] __attribute__((aligned(8)));
-    *(struct head *)data = (struct head){t->number, a->number, kind};
+    *(struct head *)data = (struct head){{t->number, SHI_MESSAGE_AGREE}, a->number, kind};
     memcpy(data + sizeof(struct head), value, bytes - sizeof(struct head));
-    void *room = shi_am_begin(t->pe[to], SHI_AM_AGREE, bytes);
-    if (room) {
-        memcpy(room, data, bytes);
-        shi_am_end(t->pe[to], bytes);
-        return;
-    }
-    __atomic_add_fetch(&unsent, 1, __ATOMIC_RELAXED);
-    shi_am_queue(t->pe[to], &message(t->pe[to], data, bytes)->send);
+    shi_message_send(t->pe[to], (const struct shi_message *)data, bytes);
 }
 
 static int is_dead(const struct shi_agreement *a, int member)
@@ -175,57 +134,19 @@ static int member_of(const struct team *r, int n, int pe)
     return i;
 }
 
-/* Under the lock: a message about a team that is here. */
-static void take(struct team *r, int pe, const struct head *h, size_t bytes)
+void shi_agree_take(struct shmem_team *t, int pe, const struct shi_message *m, size_t bytes)
 {
-    struct shi_agreement *a = agreement(r, h->number);
-    int n = r->agreement[0].n, from = member_of(r, n, pe);
-    if (from == n || h->kind > SHI_AGREE_DECIDE || bytes != bytes_of(n))
+    const struct head *h = (const struct head *)m;
+    shi_spin_lock(&lock);
+    struct team *r = find(m->team);
+    if (!r && t)
+        r = make(t);
+    int n = r ? r->agreement[0].n : 0, from = r ? member_of(r, n, pe) : 0;
+    if (r && (from == n || bytes != bytes_of(n) || h->kind > SHI_AGREE_DECIDE))
         shi_am_refuse(pe, "a message of an agreement that is none");
+    struct shi_agreement *a = r ? agreement(r, h->number) : NULL;
     if (a)
         shi_agreement_take(a, from, (enum shi_agree_kind)h->kind, (const struct shi_agree_value *)(h + 1));
-}
-
-/* This PE may have yet to return from the split that makes the team. */
-static void on_message(int pe, const void *msg, size_t bytes)
-{
-    const struct head *h = msg;
-    if (bytes < sizeof *h)
-        shi_am_refuse(pe, "a message of an agreement that is too short");
-    int later = 0;
-    shi_spin_lock(&lock);
-    struct team *r = find(h->team);
-    const struct shmem_team *t = r ? NULL : shi_team_find(h->team, &later);
-    if (t)
-        r = make(t);
-    if (r) {
-        take(r, pe, h, bytes);
-    } else if (later) {
-        struct message *m = message(pe, msg, bytes);
-        m->next = late;
-        late = m;
-    }
-    shi_spin_unlock(&lock);
-}
-
-static void on_made(const struct shmem_team *t)
-{
-    shi_spin_lock(&lock);
-    struct message *again = NULL, *m;
-    for (struct message **at = &late; (m = *at);) {
-        if (m->head.team != t->number) {
-            at = &m->next;
-            continue;
-        }
-        *at = m->next;
-        m->next = again; /* the oldest first again */
-        again = m;
-    }
-    for (; (m = again); free(m)) {
-        again = m->next;
-        struct team *r = find(t->number);
-        take(r ? r : make(t), m->pe, &m->head, m->bytes);
-    }
     shi_spin_unlock(&lock);
 }
 
@@ -261,7 +182,7 @@ static int is_over(struct shi_agreement *a, int *seen)
     if (count != *seen)
         shi_agreement_look(a);
     *seen = count;
-    int over = a->decided && !__atomic_load_n(&unsent, __ATOMIC_RELAXED);
+    int over = a->decided && !shi_message_unsent();
     shi_spin_unlock(&lock);
     return over;
 }
@@ -299,26 +220,19 @@ int shi_agree_members(const char *routine, struct shmem_team *t, struct shi_agre
 
 int shi_agree_up(void)
 {
-    static const struct shi_team_hooks hooks = {on_made, on_ended};
+    static const struct shi_team_hooks hooks = {.ended = on_ended};
     if (bytes_of(shi_world.n_pes) > SHI_AM_MAX_BYTES) {
         shi_log_error("SHMEM_FAULTS=continue: not for %d PEs: a message of an agreement has a bit for each", shi_world.n_pes);
         return -ENOTSUP;
     }
-    unsent = 0;
-    shi_am_handle(SHI_AM_AGREE, on_message);
     shi_team_on_change(&hooks);
-    return shi_am_start();
+    return 0;
 }
 
-/* A message to a failed PE belongs to its queue until the next init. */
 void shi_agree_down(void)
 {
     for (struct team *r; (r = teams);) {
         teams = r->next;
         free_team(r);
-    }
-    for (struct message *m; (m = late);) {
-        late = m->next;
-        free(m);
     }
 }

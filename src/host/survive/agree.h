@@ -4,9 +4,13 @@
 
 #include "host/coll/team.h"
 #include "host/survive/agreement.h"
+#include "host/survive/message.h"
 
 int shi_agree_up(void);
 void shi_agree_down(void);
+
+/* A message of an agreement. */
+shi_message_take shi_agree_take;
 
 /*
  * Collective over the living members of the team, which may be failed or revoked: *record becomes the merge of the records of at

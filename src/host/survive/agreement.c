@@ -93,7 +93,7 @@ static int coordinator(const struct shi_agreement *a)
     return c;
 }
 
-/* The first member asks nobody: while it lives, nobody else decides. */
+/* The first member sends no ASK: while it lives, no other member decides. */
 static void vote(struct shi_agreement *a)
 {
     note_dead(a, a->mine);

@@ -5,7 +5,7 @@
  * The lowest member that a member does not know as dead is its coordinator. Members send it their votes; it merges them, proposes the
  * result, and decides once all living members have adopted the proposal. When it dies, members vote at the next one, which proposes again what it
  * has adopted itself, if anything. So what any member decides, all living members have adopted before. A new coordinator asks all, for a member
- * that has decided votes no more; who decides tells all that have voted at it or asked it. The knowledge of deaths is perfect: who is said to be
+ * that has decided votes no more; a member that decides tells all that have voted at it or asked it. The knowledge of deaths is perfect: a member that is said to be
  * dead is dead, and every member learns of each death in time, but not at the same time.
  */
 #ifndef SHI_AGREEMENT_H

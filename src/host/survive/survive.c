@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <shmemx.h>
-#include <stdlib.h>
 
 #include "host/net/am/am.h"
 #include "host/net/node/doorbell.h"
@@ -13,7 +12,6 @@
 #include "host/survive/failed.h"
 #include "host/survive/watch.h"
 #include "host/util/log.h"
-#include "host/util/spin.h"
 
 static int on;
 static _Thread_local int status;
@@ -87,94 +85,24 @@ static const struct shi_lock_faults lock_faults = {shi_failed_is, inherited};
 
 /* ---- revocation --------------------------------------------------------------------------------------------------------- */
 
-struct revocation {
-    struct shi_am_pending_send send;
-    int pe;
-    uint64_t team;
-};
-
-static int send_revocation(struct shi_am_pending_send *s)
-{
-    struct revocation *r = (struct revocation *)s;
-    uint64_t *room = shi_failed_is(r->pe) ? NULL : shi_am_begin(r->pe, SHI_AM_REVOKE, sizeof *room);
-    if (!room && !shi_failed_is(r->pe))
-        return -EAGAIN;
-    if (room) {
-        *room = r->team;
-        shi_am_end(r->pe, sizeof *room);
-    }
-    free(r);
-    return 0;
-}
-
-/* The first news of it goes to all members, so that all that live hear of it although who has begun it dies. */
+/* The first news of it goes to all members, so that all that live hear of it although the PE that has begun it dies. */
 void shi_survive_revoke(struct shmem_team *t)
 {
+    const struct shi_message m = {t->number, SHI_MESSAGE_REVOKE};
     if (__atomic_exchange_n(&t->failed, SHMEMX_ERR_REVOKED, __ATOMIC_RELAXED) == SHMEMX_ERR_REVOKED)
         return;
-    for (int i = 0; i < t->n; i++) {
-        struct revocation *r = i == t->me ? NULL : malloc(sizeof *r);
-        if (i == t->me)
-            continue;
-        if (!r)
-            shi_die("shmemx_team_revoke", "out of memory for a message");
-        *r = (struct revocation){{NULL, send_revocation}, shi_team_world_pe(t, i), t->number};
-        if (send_revocation(&r->send))
-            shi_am_queue(r->pe, &r->send);
-    }
+    for (int i = 0; i < t->n; i++)
+        if (i != t->me)
+            shi_message_send(shi_team_world_pe(t, i), &m, sizeof m);
     wake();
 }
 
-/* Numbers of teams that were revoked before this PE has returned from the split. */
-static struct early {
-    struct early *next;
-    uint64_t team;
-} *early;
-static uint8_t early_lock;
-
-static void on_revoke(int pe, const void *msg, size_t bytes)
+static void take_revocation(struct shmem_team *t, int pe, const struct shi_message *m, size_t bytes)
 {
-    int later = 0;
-    if (bytes != sizeof(uint64_t))
+    if (bytes != sizeof *m)
         shi_am_refuse(pe, "a revocation that is none");
-    shi_spin_lock(&early_lock);
-    struct shmem_team *t = shi_team_find(*(const uint64_t *)msg, &later);
-    struct early *e = !t && later ? malloc(sizeof *e) : NULL;
-    if (e) {
-        *e = (struct early){early, *(const uint64_t *)msg};
-        early = e;
-    }
     if (t)
         shi_survive_revoke(t);
-    shi_spin_unlock(&early_lock);
-    if (!t && later && !e)
-        shi_die("shmemx_team_revoke", "out of memory");
-}
-
-/* The memory of the team may be another's now: no message is being handled that has found it. */
-static void on_ended(const struct shmem_team *t)
-{
-    (void)t;
-    shi_spin_lock(&early_lock);
-    shi_spin_unlock(&early_lock);
-}
-
-static void on_made(const struct shmem_team *t)
-{
-    int revoked = 0, later;
-    shi_spin_lock(&early_lock);
-    for (struct early **at = &early, *e; (e = *at);) {
-        if (e->team != t->number) {
-            at = &e->next;
-            continue;
-        }
-        *at = e->next;
-        free(e);
-        revoked = 1;
-    }
-    shi_spin_unlock(&early_lock);
-    if (revoked)
-        shi_survive_revoke(shi_team_find(t->number, &later));
 }
 
 /* ---- all that live ------------------------------------------------------------------------------------------------------ */
@@ -196,6 +124,7 @@ static int any_left(void)
 
 int shi_survive_up(void)
 {
+    static shi_message_take *const takes[] = {[SHI_MESSAGE_AGREE] = shi_agree_take, [SHI_MESSAGE_REVOKE] = take_revocation};
     if (shi_world.config.faults != SHI_FAULTS_CONTINUE)
         return 0;
     if (shi_world.lane) {
@@ -206,11 +135,10 @@ int shi_survive_up(void)
     int err = shi_failed_up(shi_world.n_pes);
     if (!err)
         err = shi_agree_up();
+    if (!err)
+        err = shi_message_up(takes);
     if (err)
         return err;
-    static const struct shi_team_hooks hooks = {on_made, on_ended};
-    shi_am_handle(SHI_AM_REVOKE, on_revoke);
-    shi_team_on_change(&hooks);
     shi_team_heap_barrier = shi_survive_barrier;
     shi_lock_faults = &lock_faults;
     err = shi_watch_up(on_end);
@@ -218,7 +146,7 @@ int shi_survive_up(void)
     return err;
 }
 
-/* All that live have come to shmem_finalize: who ends from now on has not failed. A PE that has ended answers no vote; but if one has
+/* All that live have come to shmem_finalize: a PE that ends from now on has not failed. A PE that has ended answers no vote; but if one has
  * left, the agreement is decided. */
 void shi_survive_stop(void)
 {
@@ -233,8 +161,7 @@ void shi_survive_down(void)
 {
     if (!on)
         return;
-    for (struct early *e; (e = early); free(e))
-        early = e->next;
+    shi_message_down();
     shi_agree_down();
     shi_failed_down();
     shi_team_heap_barrier = NULL;

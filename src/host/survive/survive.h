@@ -1,8 +1,9 @@
 /*
- * survive.h - SHMEM_FAULTS=continue: the job goes on when a PE dies. The core knows only shi_wait_fails, `failed` of a team, and shi_team_heap_barrier.
+ * survive.h - SHMEM_FAULTS=continue: the job goes on when a PE dies. The core knows only shi_wait_fails, shi_lock_faults, `failed` of a team, and
+ * shi_team_heap_barrier.
  *
  *   files      watch (a process has ended), failed (the PEs known to have failed), survive (which waits end, status of threads, revocation, up and down),
- *              agreement and agree (agreements), shrink (a team of those that live)
+ *              message (about teams), agreement and agree (agreements), shrink (a team of those that live)
  *
  *   a PE       lives -> has left (it has passed the agreement of shmem_finalize), or lives -> failed (its process ended before)
  *   a team     whole -> failed: here a wait on it found a failed member, or it was revoked. A failed team sends no notification, and each call
@@ -10,13 +11,11 @@
  *              operations, and one that is behind may still store to the slots of the others.
  *
  *   word                 written by               read by             order
- *   team.failed          waits of this PE,        calls on the team   relaxed: who sees it late waits once more
+ *   team.failed          waits of this PE,        calls on the team   relaxed: a thread that sees it late waits once more
  *                        handler of REVOKE
  *   shi_wait_fails       watching thread,         waits               R1 -> A1 what it looks at is there; set once
  *                        handler of REVOKE
  *   left_job (net_shm)   its PE                   PEs of the node     R2 -> A2 its last agreement is decided
- *   early                handler of REVOKE,       same                under early_lock (spin.h), which a team that ends takes, too
- *                        makers of teams
  */
 #ifndef SHI_SURVIVE_H
 #define SHI_SURVIVE_H

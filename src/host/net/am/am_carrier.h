@@ -12,7 +12,7 @@
 #include "host/net/node/net_shm.h"
 #include "host/policy/transfer.h"
 
-enum shi_am_id { SHI_AM_TAG, SHI_AM_GPC, SHI_AM_AGREE, SHI_AM_REVOKE, SHI_AM_PULL /* am_pull.c's own */, SHI_AM_IDS };
+enum shi_am_id { SHI_AM_TAG, SHI_AM_GPC, SHI_AM_SURVIVE, SHI_AM_PULL /* am_pull.c's own */, SHI_AM_IDS };
 
 /* Of one message with any carrier, and of the longest with one: as much as messages of the stream carry (stream_wire.h). */
 enum { SHI_AM_MAX_BYTES = 16320, SHI_AM_LONGEST_BYTES = 65600 };
