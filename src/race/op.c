@@ -118,3 +118,19 @@ void race_op_seen(const struct race_op *op, const void *at, size_t bytes)
             race_sync_take(op->u, long_puts(pe, race_node.me));
     race_shadow_complete(op->u, (uintptr_t)at, bytes);
 }
+
+struct race_group *race_op_barrier(const struct race_op *op, shmem_team_t team)
+{
+    if (!op->u || team == SHMEM_TEAM_INVALID)
+        return NULL;
+    struct race_group *g = race_group_of_team(team);
+    race_stream_quiet(op->u, op->s);
+    race_group_give(op->u, g);
+    return g;
+}
+
+void race_op_barrier_end(const struct race_op *op, struct race_group *g)
+{
+    if (g)
+        race_group_take(op->u, g, -1);
+}

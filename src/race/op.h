@@ -29,6 +29,11 @@ void race_op_remote(const struct race_op *op, enum race_kind kind, const void *a
 /* Memory that a collective reads or writes until it returns. */
 void race_op_collective(const struct race_op *op, enum race_kind kind, const void *at, size_t bytes);
 
+/* A call that completes the PE's operations and is a barrier of the team; before and after it. SHMEM_TEAM_INVALID, or a call that is not
+ * recorded: it has no effect, and NULL. */
+struct race_group *race_op_barrier(const struct race_op *op, shmem_team_t team);
+void race_op_barrier_end(const struct race_op *op, struct race_group *g);
+
 /* An atomic's type and domain: bytes and whether it is a floating-point number. */
 unsigned race_op_atomic(const struct race_op *op, size_t bytes, int floating);
 

@@ -59,30 +59,14 @@ static void down(struct added *a)
     pthread_mutex_unlock(&changing);
 }
 
-static struct race_group *before(const struct race_op *op, shmem_team_t team)
-{
-    if (!op->u || team == SHMEM_TEAM_INVALID)
-        return NULL;
-    struct race_group *g = race_group_of_team(team);
-    race_stream_quiet(op->u, op->s);
-    race_group_give(op->u, g);
-    return g;
-}
-
-static void after(const struct race_op *op, struct race_group *g)
-{
-    if (g)
-        race_group_take(op->u, g, -1);
-}
-
 /* ---- the program's memory --------------------------------------------------------------------------------------------------- */
 
 RACE_WRAP(int, shmemx_symmetric_add, (void *addr, size_t bytes, int memory))
 {
     RACE_OP(SHMEM_CTX_DEFAULT, 0);
-    struct race_group *g = before(&op, SHMEM_TEAM_WORLD);
+    struct race_group *g = race_op_barrier(&op, SHMEM_TEAM_WORLD);
     int error = pshmemx_symmetric_add(addr, bytes, memory);
-    after(&op, g);
+    race_op_barrier_end(&op, g);
     uint64_t key = g ? race_sync_key(g->id, g->splits++, 15) : 0;
     struct added *a = g && !error ? new_one((struct added){.at = addr, .key = key, .used = 1, .segment = -1}) : NULL;
     if (a) {
@@ -95,9 +79,9 @@ RACE_WRAP(int, shmemx_symmetric_add, (void *addr, size_t bytes, int memory))
 RACE_WRAP(int, shmemx_symmetric_remove, (void *addr))
 {
     RACE_OP(SHMEM_CTX_DEFAULT, 0);
-    struct race_group *g = before(&op, SHMEM_TEAM_WORLD);
+    struct race_group *g = race_op_barrier(&op, SHMEM_TEAM_WORLD);
     int error = pshmemx_symmetric_remove(addr);
-    after(&op, g);
+    race_op_barrier_end(&op, g);
     struct added *a = g && !error ? find(addr, SHMEMX_SPACE_INVALID) : NULL;
     if (a)
         down(a);
@@ -122,9 +106,9 @@ RACE_WRAP(int, shmemx_space_destroy, (shmemx_space_t space))
 {
     RACE_OP(SHMEM_CTX_DEFAULT, 0);
     struct added *a = op.u ? find(NULL, space) : NULL;
-    struct race_group *g = before(&op, a ? a->team : SHMEM_TEAM_INVALID);
+    struct race_group *g = race_op_barrier(&op, a ? a->team : SHMEM_TEAM_INVALID);
     int error = pshmemx_space_destroy(space);
-    after(&op, g);
+    race_op_barrier_end(&op, g);
     if (a) {
         race_group_forget(a->team);
         down(a);
@@ -159,9 +143,9 @@ static void first_block(struct added *a, void *block)
     {                                                                                                                \
         RACE_OP(SHMEM_CTX_DEFAULT, 0);                                                                               \
         struct added *a = op.u ? find(NULL, space) : NULL;                                                           \
-        struct race_group *g = before(&op, a && (BYTES) > 0 ? a->team : SHMEM_TEAM_INVALID);                         \
+        struct race_group *g = race_op_barrier(&op, a && (BYTES) > 0 ? a->team : SHMEM_TEAM_INVALID);                \
         void *block = CALL;                                                                                          \
-        after(&op, g);                                                                                               \
+        race_op_barrier_end(&op, g);                                                                                 \
         if (g && block) {                                                                                            \
             first_block(a, block);                                                                                   \
             race_object_allocated(block, BYTES, op.pc, op.routine);                                                  \
@@ -178,8 +162,8 @@ RACE_WRAP(void, shmemx_space_free, (shmemx_space_t space, void *ptr))
 {
     RACE_OP(SHMEM_CTX_DEFAULT, 0);
     struct added *a = op.u && ptr ? find(NULL, space) : NULL;
-    struct race_group *g = before(&op, a ? a->team : SHMEM_TEAM_INVALID);
+    struct race_group *g = race_op_barrier(&op, a ? a->team : SHMEM_TEAM_INVALID);
     race_object_freed(ptr);
     pshmemx_space_free(space, ptr);
-    after(&op, g);
+    race_op_barrier_end(&op, g);
 }

@@ -14,12 +14,7 @@ static void *real(const char *name)
 /* The call is a barrier if it has an effect. */
 static struct race_group *before(const struct race_op *op, int effect)
 {
-    if (!op->u || !effect)
-        return NULL;
-    struct race_group *g = race_group_of_team(SHMEM_TEAM_WORLD);
-    race_stream_quiet(op->u, op->s);
-    race_group_give(op->u, g);
-    return g;
+    return race_op_barrier(op, effect ? SHMEM_TEAM_WORLD : SHMEM_TEAM_INVALID);
 }
 
 static void *after(const struct race_op *op, struct race_group *g, void *block, size_t bytes)
@@ -30,7 +25,7 @@ static void *after(const struct race_op *op, struct race_group *g, void *block, 
         race_node_device((uintptr_t)block);
         race_page_segment_up(RACE_DEVICE);
     }
-    race_group_take(op->u, g, -1);
+    race_op_barrier_end(op, g);
     race_object_allocated(block, bytes, op->pc, op->routine);
     return block;
 }
@@ -53,6 +48,5 @@ RACE_WRAP(void, shmemg_free, (void *ptr))
     struct race_group *g = before(&op, ptr != NULL);
     race_object_freed(ptr);
     ((void (*)(void *))real("shmemg_free"))(ptr);
-    if (g)
-        race_group_take(op.u, g, -1);
+    race_op_barrier_end(&op, g);
 }

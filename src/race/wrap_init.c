@@ -64,28 +64,14 @@ RACE_WRAP(void *, shmem_team_ptr, (shmem_team_t team, const void *dest, int pe))
 /* ---- the heap ------------------------------------------------------------------------------------------------------------ */
 
 /* The call is a barrier if it has an effect, which it has in all PEs or in none. */
-static struct race_group *before(struct race_op *op, int effect)
-{
-    if (!op->u || !effect)
-        return NULL;
-    struct race_group *g = race_group_of_team(SHMEM_TEAM_WORLD);
-    race_stream_quiet(op->u, op->s);
-    race_group_give(op->u, g);
-    return g;
-}
-
-static void after(const struct race_op *op, struct race_group *g)
-{
-    if (g)
-        race_group_take(op->u, g, -1);
-}
+#define BARRIER(EFFECT) race_op_barrier(&op, (EFFECT) ? SHMEM_TEAM_WORLD : SHMEM_TEAM_INVALID)
 
 #define ALLOCATE(CALL, BYTES)                                                                                        \
     {                                                                                                                \
         RACE_OP(SHMEM_CTX_DEFAULT, 0);                                                                               \
-        struct race_group *g = before(&op, (BYTES) > 0);                                                             \
+        struct race_group *g = BARRIER((BYTES) > 0);                                                                 \
         void *block = CALL;                                                                                          \
-        after(&op, g);                                                                                               \
+        race_op_barrier_end(&op, g);                                                                                 \
         if (g)                                                                                                       \
             race_object_allocated(block, BYTES, op.pc, op.routine);                                                  \
         return block;                                                                                                \
@@ -93,18 +79,18 @@ static void after(const struct race_op *op, struct race_group *g)
 #define FREE(CALL)                                                                                                   \
     {                                                                                                                \
         RACE_OP(SHMEM_CTX_DEFAULT, 0);                                                                               \
-        struct race_group *g = before(&op, ptr != NULL);                                                             \
+        struct race_group *g = BARRIER(ptr != NULL);                                                                 \
         race_object_freed(ptr);                                                                                      \
         CALL;                                                                                                        \
-        after(&op, g);                                                                                               \
+        race_op_barrier_end(&op, g);                                                                                 \
     }
 #define REALLOCATE(CALL)                                                                                             \
     {                                                                                                                \
         RACE_OP(SHMEM_CTX_DEFAULT, 0);                                                                               \
-        struct race_group *g = before(&op, ptr || size);                                                             \
+        struct race_group *g = BARRIER(ptr || size);                                                                 \
         race_object_freed(ptr);                                                                                      \
         void *block = CALL;                                                                                          \
-        after(&op, g);                                                                                               \
+        race_op_barrier_end(&op, g);                                                                                 \
         if (g)                                                                                                       \
             race_object_allocated(block, size, op.pc, op.routine);                                                   \
         return block;                                                                                                \
