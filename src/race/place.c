@@ -77,7 +77,7 @@ static uint16_t routine_of(const char *name)
 static uint32_t entry(struct race_place p)
 {
     struct race_shared *s = race_node.shared;
-    uint64_t key = mix(mix(mix(p.offset, p.module), p.routine), p.atomic) | 2;
+    uint64_t key = mix(mix(mix(mix(0, p.offset), p.module), p.routine), p.atomic) | 2;
     uint32_t found = 0;
     for (uint32_t i = 1 + (uint32_t)(key >> 40) % (RACE_PLACES - 1), n = 0; n < 64 && !found;
          n++, i = i % (RACE_PLACES - 1) + 1) {
