@@ -160,12 +160,8 @@ static void broadcast_nodes(struct shmem_team *t, const struct chunk *g, void *d
 void shi_coll_broadcast(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes,
                         int root, int with_root)
 {
-    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, bytes);
-    shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
-    if (root < 0 || root >= t->n)
-        shi_die(routine, "PE_root = %d: not a PE of the team, which has PEs 0 to %d", root, t->n - 1);
-    if (dest != source)
-        shi_coll_check_apart(routine, dest, bytes, source, bytes);
+    shi_coll_check_both(routine, t, dest, bytes, source, bytes);
+    shi_coll_check_root(routine, t, root);
     SHI_AGREE(routine, t, {"PE_root", root}, {"bytes", (int64_t)bytes});
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, t->me == root ? bytes : 0);
     struct chunk g = {.dest = dest, .source = source, .bytes = bytes, .sender = root};

@@ -19,13 +19,26 @@ void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use,
     shi_check_block(routine, arg, addr, bytes, shi_world.pe);
 }
 
-/* SHMEM_CHECK=1: die when source and dest of a collective share memory. */
 void shi_coll_check_apart(const char *routine, const void *dest, size_t dest_bytes, const void *source, size_t bytes)
 {
     uintptr_t d = (uintptr_t)dest, s = (uintptr_t)source;
     if (shi_unlikely(shi_world.check) && d < s + bytes && s < d + dest_bytes)
         shi_die(routine, "dest and source overlap: %p, %zu bytes, and %p, %zu bytes (pe = %d)", dest, dest_bytes, source,
                 bytes, shi_world.pe);
+}
+
+void shi_coll_check_both(const char *routine, struct shmem_team *t, const void *dest, size_t dest_bytes, const void *source, size_t bytes)
+{
+    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, dest_bytes);
+    shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
+    if (dest != source)
+        shi_coll_check_apart(routine, dest, dest_bytes, source, bytes);
+}
+
+void shi_coll_check_root(const char *routine, const struct shmem_team *t, int root)
+{
+    if (root < 0 || root >= t->n)
+        shi_die(routine, "PE_root = %d: not a PE of the team, which has PEs 0 to %d", root, t->n - 1);
 }
 
 void *shi_coll_at(const struct shmem_team *t, const void *addr, int pe)

@@ -72,7 +72,7 @@ void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, cons
                      const struct shi_reduction *r);
 
 /* Check dest and source of a reduction or a prefix sum of n elements; collective over the team. */
-void shi_coll_check_both(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n, size_t elem);
+void shi_coll_check_elements(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n, size_t elem);
 
 /* Prefix sums over the members; an exclusive one gives member 0 zeros. */
 void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
@@ -104,5 +104,11 @@ void shi_coll_check(const char *routine, struct shmem_team *t, enum shi_use use,
 
 /* SHMEM_CHECK=1: die when source and dest of a collective share memory. */
 void shi_coll_check_apart(const char *routine, const void *dest, size_t dest_bytes, const void *source, size_t bytes);
+
+/* All three checks of dest and source, which are the same address or apart. */
+void shi_coll_check_both(const char *routine, struct shmem_team *t, const void *dest, size_t dest_bytes, const void *source, size_t bytes);
+
+/* Die unless root is a member. */
+void shi_coll_check_root(const char *routine, const struct shmem_team *t, int root);
 
 #endif

@@ -15,7 +15,6 @@
 #include "host/coll/share.h"
 #include "host/coll/tree.h"
 #include "host/ops/dheap.h"
-#include "host/ops/rma.h"
 #include "host/ops/span.h"
 #include "host/policy/limits.h"
 #include "host/util/log.h"
@@ -338,21 +337,17 @@ static void reduce_flat(struct shmem_team *t, void *dest, const void *source, si
     shi_team_quiet_barrier(t->routine, t); /* every dest is complete, every source read */
 }
 
-void shi_coll_check_both(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n,
-                       size_t elem)
+void shi_coll_check_elements(const char *routine, struct shmem_team *t, const void *dest, const void *source, size_t n, size_t elem)
 {
     size_t bytes = shi_bytes(n, elem);
-    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, bytes);
-    shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
-    if (shi_world.check && dest != source)
-        shi_rma_check(routine, dest, source, bytes, shi_world.pe);
+    shi_coll_check_both(routine, t, dest, bytes, source, bytes);
     SHI_AGREE(routine, t, {"elements", (int64_t)n}, {"bytes an element", (int64_t)elem});
 }
 
 void shi_coll_reduce(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                      const struct shi_reduction *r)
 {
-    shi_coll_check_both(routine, t, dest, source, n, r->elem);
+    shi_coll_check_elements(routine, t, dest, source, n, r->elem);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, n * r->elem);
     if (n == 0)
         return;

@@ -266,7 +266,7 @@ static void scan_rounds(const char *routine, struct shmem_team *t, void *dest, c
 void shi_coll_scan(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n,
                    const struct shi_reduction *r, int exclusive)
 {
-    shi_coll_check_both(routine, t, dest, source, n, r->elem);
+    shi_coll_check_elements(routine, t, dest, source, n, r->elem);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, n * r->elem);
     if (n == 0)
         return;

@@ -84,12 +84,8 @@ static enum shi_nbc_step broadcast_step(struct shi_nbc *q)
 
 void shi_nbc_broadcast(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t bytes, int root, shmemx_req_t *req)
 {
-    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, bytes);
-    shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
-    if (root < 0 || root >= t->n)
-        shi_die(routine, "PE_root = %d: not a PE of the team, which has PEs 0 to %d", root, t->n - 1);
-    if (dest != source)
-        shi_coll_check_apart(routine, dest, bytes, source, bytes);
+    shi_coll_check_both(routine, t, dest, bytes, source, bytes);
+    shi_coll_check_root(routine, t, root);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, t->me == root ? bytes : 0);
     if (t->me == root)
         shi_coll_copy(dest, source, bytes);

@@ -85,14 +85,6 @@ static int is_long(int members, size_t bytes)
     return shi_schedule_choose(SHI_COLL_REDUCE, &f, NULL, 0) == SHI_BY_HALVING;
 }
 
-static void check(const char *routine, struct shmem_team *t, const void *dest, size_t dest_bytes, const void *source, size_t bytes)
-{
-    shi_coll_check(routine, t, SHI_WRITE, "dest", dest, dest_bytes);
-    shi_coll_check(routine, t, SHI_READ, "source", source, bytes);
-    if (dest != source)
-        shi_coll_check_apart(routine, dest, dest_bytes, source, bytes);
-}
-
 /* Nothing is to be done. */
 static void none(shmemx_req_t *req)
 {
@@ -110,7 +102,7 @@ void shi_nbc_reduce(const char *routine, struct shmem_team *t, void *dest, const
                     shmemx_req_t *req)
 {
     size_t bytes = shi_bytes(n, r->elem), in = shi_round_up(bytes, 16);
-    check(routine, t, dest, bytes, source, bytes);
+    shi_coll_check_both(routine, t, dest, bytes, source, bytes);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     if (n == 0) {
         none(req);
@@ -128,7 +120,7 @@ void shi_nbc_reduce_narrow(const char *routine, struct shmem_team *t, void *dest
                            const struct shi_nbc_narrow *as, shmemx_req_t *req)
 {
     size_t bytes = shi_bytes(n, sizeof(uint16_t)), in = shi_round_up(shi_bytes(n, r->elem), 16);
-    check(routine, t, dest, bytes, source, bytes);
+    shi_coll_check_both(routine, t, dest, bytes, source, bytes);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     if (n == 0) {
         none(req);
@@ -193,7 +185,7 @@ void shi_nbc_scan(const char *routine, struct shmem_team *t, void *dest, const v
                   int exclusive, shmemx_req_t *req)
 {
     size_t bytes = shi_bytes(n, r->elem);
-    check(routine, t, dest, bytes, source, bytes);
+    shi_coll_check_both(routine, t, dest, bytes, source, bytes);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, bytes);
     if (n == 0) {
         none(req);

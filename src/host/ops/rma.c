@@ -11,7 +11,8 @@
 #include "host/util/log.h"
 #include "host/util/tsan.h"
 
-void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe)
+/* SHMEM_CHECK=1: die when the two ranges, both addresses of this process, overlap. */
+static void check_apart(const char *routine, const void *dest, const void *source, size_t bytes, int pe)
 {
     uintptr_t d = (uintptr_t)dest, s = (uintptr_t)source;
     if (bytes && !source)
@@ -55,7 +56,7 @@ static __attribute__((cold, noinline)) void describe_signal(struct shi_span *s, 
 static enum shi_way copy_slow(const char *routine, void *to, const void *from, size_t bytes, int pe)
 {
     if (shi_world.check)
-        shi_rma_check(routine, to, from, bytes, pe);
+        check_apart(routine, to, from, bytes, pe);
     if (shi_world.dev_private && bytes) {
         shi_dheap_copy(routine, to, from, bytes);
         return SHI_BY_DEVICE;

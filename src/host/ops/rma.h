@@ -12,9 +12,6 @@ void shi_rma_put_slow(const char *routine, const struct shmem_ctx *ctx, void *de
 void shi_rma_get_slow(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source, size_t bytes,
                       int pe, int how);
 
-/* SHMEM_CHECK=1: die when the two ranges, both addresses of this process, overlap. */
-void shi_rma_check(const char *routine, const void *dest, const void *source, size_t bytes, int pe);
-
 SHI_INLINE void shi_rma_put(const char *routine, const struct shmem_ctx *ctx, void *dest, const void *source,
                             size_t bytes, int pe, int how)
 {
