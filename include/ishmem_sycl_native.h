@@ -74,7 +74,7 @@ inline void shi_sycl_tell(ze_context_handle_t context, ze_device_handle_t device
 #if SHI_ACPP
     (void)context, (void)device;
 #else
-    auto *at = static_cast<shi_device::shi_sycl_state *>(context ? shmemx_sycl_state(context, device) : nullptr);
+    auto *at = static_cast<struct shi_device::shi_sycl_state *>(context ? shmemx_sycl_state(context, device) : nullptr);
     if (at)
         shi_sycl_queue().copy(&at, shi_device::shi_sycl_at).wait();
 #endif

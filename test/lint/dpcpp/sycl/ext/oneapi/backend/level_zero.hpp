@@ -1,0 +1,1 @@
+/* level_zero.hpp - get_native is in sycl.hpp. */
