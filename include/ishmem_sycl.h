@@ -9,6 +9,9 @@
 #define ISHMEM_SYCL_H
 
 #include <sycl/sycl.hpp>
+#if __has_include(<sycl/ext/oneapi/experimental/address_cast.hpp>) /* DPC++ */
+#include <sycl/ext/oneapi/experimental/address_cast.hpp>
+#endif
 
 #include <stddef.h>
 #include <stdint.h>

@@ -78,10 +78,30 @@ SHI_FN SHI_GLOBAL void *shi_to_global(const void *p)
 }
 #else
 #define SHI_SYCL_FENCE_(SPIRV, SYCL) sycl::atomic_fence(sycl::memory_order::SYCL, sycl::memory_scope::system)
+/* NULL for an address in private or local memory, for which sycl::address_space_cast is undefined. Earlier versions have one template argument
+ * more; the earliest do not have this cast, and their address_space_cast returns NULL. */
+#if __has_include(<sycl/ext/oneapi/experimental/address_cast.hpp>)
+template <sycl::access::address_space Space, typename T>
+SHI_FN auto shi_sycl_cast(T *p, int) -> decltype(sycl::ext::oneapi::experimental::dynamic_address_cast<Space>(p).get())
+{
+    return sycl::ext::oneapi::experimental::dynamic_address_cast<Space>(p).get();
+}
+template <sycl::access::address_space Space, typename T>
+SHI_FN auto shi_sycl_cast(T *p, long)
+    -> decltype(sycl::ext::oneapi::experimental::dynamic_address_cast<Space, sycl::access::decorated::no>(p).get())
+{
+    return sycl::ext::oneapi::experimental::dynamic_address_cast<Space, sycl::access::decorated::no>(p).get();
+}
+#else
+template <sycl::access::address_space Space, typename T>
+SHI_FN T *shi_sycl_cast(T *p, int)
+{
+    return sycl::address_space_cast<Space, sycl::access::decorated::no>(p).get();
+}
+#endif
 SHI_FN SHI_GLOBAL void *shi_to_global(const void *p)
 {
-    return sycl::address_space_cast<sycl::access::address_space::global_space, sycl::access::decorated::no>(
-               static_cast<char *>(const_cast<void *>(p))).get();
+    return shi_sycl_cast<sycl::access::address_space::global_space>(static_cast<char *>(const_cast<void *>(p)), 0);
 }
 #endif
 

@@ -31,11 +31,23 @@ enum class decorated : int { no, yes, legacy };
 }
 template <typename T, access::address_space A, access::decorated D>
 struct multi_ptr {
-    explicit multi_ptr(T *);
     T *get() const;
 };
+namespace ext {
+namespace oneapi {
+namespace experimental {
+#ifdef DPCPP_2026 /* since 2025.1 */
+template <access::address_space A, typename T>
+multi_ptr<T, A, access::decorated::no> dynamic_address_cast(T *);
 template <access::address_space A, access::decorated D, typename T>
-multi_ptr<T, A, D> address_space_cast(T *);
+multi_ptr<T, A, D> dynamic_address_cast(multi_ptr<T, access::address_space::generic_space, D>);
+#else
+template <access::address_space A, access::decorated D, typename T>
+multi_ptr<T, A, D> dynamic_address_cast(T *);
+#endif
+}
+}
+}
 
 template <typename T, memory_order O, memory_scope S, access::address_space A = access::address_space::generic_space>
 struct atomic_ref {

@@ -1,0 +1,1 @@
+/* address_cast.hpp - dynamic_address_cast is in sycl.hpp. */
