@@ -66,7 +66,14 @@ struct complex_double { double re, im; };
         }                                                                                                                \
     } while (0)
 
-static void add(int op, const void *scale, const void *src, void *dst, size_t bytes)
+/* ComEx is compiled with -O2, where gcc does not vectorize loops of unknown length. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define VECTORS __attribute__((optimize("O3")))
+#else
+#define VECTORS
+#endif
+
+VECTORS static void add(int op, const void *scale, const void *src, void *dst, size_t bytes)
 {
     switch (op) {
     case COMEX_ACC_INT: ADD_REAL(int); break;

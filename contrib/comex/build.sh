@@ -28,7 +28,7 @@ cp "$here"/*.c "$here"/*.h "$here/Makefile.inc" comex/src-mpi
 flags=$(oshcc --show)
 flags=${flags#* }
 autoreconf -if > autoreconf.log 2>&1 || { tail autoreconf.log >&2; exit 1; }
-./configure -q --with-mpi-ts --disable-shared --without-blas --without-lapack --without-scalapack \
+./configure -q --enable-opt --with-mpi-ts --disable-shared --without-blas --without-lapack --without-scalapack \
     CPPFLAGS="$flags" LIBS="$flags" "$@" > configure.log 2>&1 || { tail configure.log >&2; exit 1; }
 make -s -j"$(nproc)" > make.log 2>&1 || { tail make.log >&2; exit 1; }
 echo "Global Arrays is built in $folder/ga; its tests: make -C $folder/ga check LOG_COMPILER='mpirun -n 4'"
