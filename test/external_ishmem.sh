@@ -8,6 +8,7 @@
 #   ISHMEM_TESTS   names of the programs to run; default: all
 #   ISHMEM_WAYS    how to run them; default: direct ring hosts (direct and by the ring on one host; on two hosts)
 #   ISHMEM_MODES   the modes of their class ishmem_tester; default: those of its CMakeLists.txt
+#   ISHMEM_SIZES   its options for types and sizes; default: see sizes; "": all types and 65536 elements at most
 #   FULMAR_TEST_PES, ACPP_DIR   as for the other tests
 #
 # A program passes if it ends with 0 in each way, and prints no error. Its sources are unchanged; they are compiled without
@@ -77,17 +78,30 @@ fi
 listed() { # NAME, SET: is the program in this set of CMakeLists.txt?
     sed -n "/^set($2\$/,/)/p" "$ISHMEM/test/unit/CMakeLists.txt" | grep -qwE "$1"
 }
+sizes() { # NAME: their tests of all distances of source and dest, of all types, take hours; so a type of each kind of size, and fewer elements
+    case $1 in
+    reduce_and | reduce_or | reduce_xor) echo "-m 64 --test_types uint64,uint32" ;;
+    reduce_* | exscan | inscan) echo "-m 64 --test_types int64,uint32,double" ;;
+    ibget | ibput) echo "-m 4096 --test_types uint64,float" ;;
+    alltoall | broadcast | collect | fcollect | get | get_nbi | put | put_nbi) echo "-m 4096 --test_types uint64,float,mem" ;;
+    *) echo "-m 64" ;;
+    esac
+}
 arguments() { # FILE
     name=$(basename "$1" .cpp)
     case $1 in
-    */performance/*) echo "--csv -m 8 --test_modes ${ISHMEM_MODES:-host_device_device,on_queue}" ;; # AdaptiveCpp does not time kernels
+    */performance/*) # AdaptiveCpp does not time kernels
+        modes=host_device_device
+        ! grep -q 'argv, true' "$1" || modes=$modes,on_queue
+        echo "--csv -m 8 --test_modes ${ISHMEM_MODES:-$modes}"
+        ;;
     */jacobi.cpp) echo "-niter 6200 -nx 128 -ny 128" ;;
     *)
         listed "$name" ISHMEM_TESTER_CTEST_FILES || return
         modes=host_device_device,device
         listed "$name" ISHMEM_TESTER_GROUP_TESTS && modes=$modes,device_grp1
         listed "$name" ISHMEM_TESTER_ON_QUEUE_TESTS && modes=$modes,on_queue
-        echo "--csv --test_modes ${ISHMEM_MODES:-$modes}"
+        echo "--csv ${ISHMEM_SIZES-$(sizes "$name")} --test_modes ${ISHMEM_MODES:-$modes}"
         ;;
     esac
 }
