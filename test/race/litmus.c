@@ -475,13 +475,14 @@ static int run(const struct litmus *list, const char *name)
 int main(int argc, char **argv)
 {
     if (argc < 3)
-        return run(cases, NULL) + run(litmus_more, NULL);
+        return run(cases, NULL) + run(litmus_more, NULL) + run(litmus_again, NULL);
     int provided;
     mended = strcmp(argv[2], "mended") == 0;
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     me = shmem_my_pe();
     run(cases, argv[1]);
     run(litmus_more, argv[1]);
+    run(litmus_again, argv[1]);
     shmem_barrier_all();
     shmem_finalize();
     return 0;

@@ -9,7 +9,7 @@ struct litmus {
     void (*run)(void);
 };
 
-extern const struct litmus litmus_more[];
+extern const struct litmus litmus_more[], litmus_again[];
 extern int me, mended;
 
 #endif

@@ -12,7 +12,8 @@ fi
 # ---- the rules ----------------------------------------------------------------------------------------------------------
 
 build() { # PROGRAM COMPILER
-    OSHCC_CC=$2 $OSHCC --race -O1 -o "$1" "$top_srcdir/test/race/litmus.c" "$top_srcdir/test/race/litmus_more.c" >"$dir/build" 2>&1
+    OSHCC_CC=$2 $OSHCC --race -O1 -o "$1" "$top_srcdir/test/race/litmus.c" "$top_srcdir/test/race/litmus_more.c" \
+        "$top_srcdir/test/race/litmus_again.c" >"$dir/build" 2>&1
 }
 
 # The object that its name says races, and a report ends the program with status 66.
@@ -20,7 +21,7 @@ reported() { # CASE STATUS OUTPUT
     case $1 in
     *_private) object='private memory' ;;
     *_heap) object='byte 12 of 256 from shmem_malloc at litmus.c:[0-9]*' ;;
-    *_added) object='byte 12 of 65536 from shmemx_symmetric_add at litmus_more.c:[0-9]*' ;;
+    *_added) object='byte 12 of 65536 from shmemx_symmetric_add at litmus_[a-z]*.c:[0-9]*' ;;
     *_space) object='byte 12 of 256 from shmemx_space_malloc at litmus_more.c:[0-9]*' ;;
     *_d) object=d ;;
     *_spread) object='spread + 8' ;;
@@ -123,7 +124,7 @@ for option in --static-shmem --sycl --cuda; do
 done
 
 $OSHCC --race -c -o "$dir/litmus.o" "$top_srcdir/test/race/litmus.c" && $OSHCC --race -c -o "$dir/more.o" "$top_srcdir/test/race/litmus_more.c" &&
-    $OSHCC --race -o "$dir/linked" "$dir/litmus.o" "$dir/more.o" >"$dir/out" 2>&1 &&
+    $OSHCC --race -c -o "$dir/again.o" "$top_srcdir/test/race/litmus_again.c" && $OSHCC --race -o "$dir/linked" "$dir/litmus.o" "$dir/more.o" "$dir/again.o" >"$dir/out" 2>&1 &&
     timeout -k 5 60 $OSHRUN -n 3 "$dir/linked" o4 racy >>"$dir/out" 2>&1
 reported o4 $? "$dir/out"
 ok $? "compiled and linked by two commands" "$dir/out"

@@ -1,0 +1,158 @@
+/*
+ * litmus_again.c - programs as in litmus.c that do the same again: what the library keeps of the first time must not hold for the second one.
+ */
+#include <pthread.h>
+#include <shmem.h>
+#include <shmemx.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "litmus.h"
+
+static int x;
+static long n;
+static uint64_t flag;
+static volatile int sink;
+
+static void read_x(void)
+{
+    sink = x;
+}
+
+/* A word is updated a second time, after a quiet. */
+static void o6_again(void)
+{
+    if (me == 0) {
+        shmem_uint64_atomic_inc(&flag, 1);
+        shmem_int_p(&x, 1, 1);
+        if (mended)
+            shmem_quiet();
+        shmem_uint64_atomic_inc(&flag, 1);
+    }
+    if (me == 1) {
+        shmem_uint64_wait_until(&flag, SHMEM_CMP_EQ, 2);
+        read_x();
+    }
+}
+
+/* The same after a fence. */
+static void o3_again(void)
+{
+    if (me == 0) {
+        shmem_uint64_atomic_inc(&flag, 1);
+        shmem_int_p(&x, 1, 1);
+        if (mended)
+            shmem_fence();
+        shmem_uint64_atomic_inc(&flag, 1);
+    }
+    if (me == 1) {
+        shmem_uint64_wait_until(&flag, SHMEM_CMP_EQ, 2);
+        read_x();
+    }
+}
+
+/* The same after it has learned of another PE's put. */
+static void o8_learned(void)
+{
+    if (me == 0)
+        shmem_uint64_atomic_inc(&flag, 1);
+    if (me == 2) {
+        shmem_int_p(&x, 1, 1);
+        shmem_quiet();
+        shmem_long_atomic_inc(&n, 0);
+    }
+    if (me == 0) {
+        while (mended && shmem_long_atomic_fetch(&n, 0) == 0)
+            ;
+        shmem_uint64_atomic_inc(&flag, 1);
+    }
+    if (me == 1) {
+        shmem_uint64_wait_until(&flag, SHMEM_CMP_EQ, 2);
+        read_x();
+    }
+}
+
+/* A word is read a second time, after another PE's update. */
+static void o8_again(void)
+{
+    if (me == 0) {
+        shmem_long_atomic_fetch_add(&n, 1, 2);
+        shmem_uint64_atomic_set(&flag, 1, 1);
+        while (shmem_long_atomic_fetch(&n, 2) != 2)
+            ;
+        read_x();
+    }
+    if (me == 1) {
+        shmem_uint64_wait_until(&flag, SHMEM_CMP_EQ, 1);
+        shmem_int_p(&x, 1, 0);
+        if (mended)
+            shmem_quiet();
+        shmem_long_atomic_inc(&n, 2);
+    }
+}
+
+/* A word is loaded a second time, after a second put of the same place. */
+static void o4_again(void)
+{
+    for (int i = 0; i < 2; i++) {
+        if (me == 0)
+            shmem_int_p(&x, i, 1);
+        if (i == 0 || mended)
+            shmem_barrier_all();
+        else
+            shmem_sync_all();
+        if (me == 1)
+            read_x();
+        shmem_sync_all();
+    }
+}
+
+/* Memory is removed, and other memory is added, which has the same cells. The pipe orders the threads by nothing that the library knows. */
+static int ready[2];
+
+static void *store(void *at)
+{
+    *(int *)at = 1;
+    if (write(ready[1], "", 1) != 1)
+        shmem_global_exit(3);
+    return NULL;
+}
+
+static int *add(size_t bytes)
+{
+    int *m = aligned_alloc(4096, bytes);
+    if (!m || shmemx_symmetric_add(m, bytes, SHMEMX_MEMORY_HOST))
+        shmem_global_exit(3);
+    return m;
+}
+
+static void o14_added(void)
+{
+    enum { BYTES = 1 << 16 };
+    pthread_t thread;
+    char byte;
+    int *first = add(BYTES), *m = first;
+    if (pipe(ready) != 0)
+        shmem_global_exit(3);
+    if (me == 1 && (pthread_create(&thread, NULL, store, &m[3]) != 0 || read(ready[0], &byte, 1) != 1))
+        shmem_global_exit(3);
+    shmem_barrier_all();
+    if (mended) {
+        shmemx_symmetric_remove(m);
+        m = add(BYTES);
+    }
+    if (me == 0)
+        shmem_int_p(&m[3], 2, 1);
+    shmem_barrier_all();
+    if (me == 1)
+        pthread_join(thread, NULL);
+    shmemx_symmetric_remove(m);
+    free(first);
+    if (m != first)
+        free(m);
+}
+
+const struct litmus litmus_again[] = {
+    {"o6_again", "O6", o6_again},   {"o3_again", "O3", o3_again}, {"o8_learned", "O8", o8_learned}, {"o8_again", "O8", o8_again},
+    {"o4_again", "O4", o4_again},   {"o14_added", "O14", o14_added}, {NULL, NULL, NULL},
+};
