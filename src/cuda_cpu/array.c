@@ -5,6 +5,7 @@
 #include "cuda_cpu/entries.h"
 #include "cuda_cpu/graph.h"
 #include "cuda_cpu/queue.h"
+#include "cuda_cpu/stream.h"
 #include "cuda_cpu/texture.h"
 #include "ze_cpu/mem.h"
 
@@ -64,6 +65,7 @@ CUresult cuArrayDestroy(CUarray a)
     CUresult r = cc_check_context();
     if (r)
         return r;
+    cc_stream_settle();
     free(a->t.at);
     free(a);
     return CUDA_SUCCESS;

@@ -105,7 +105,14 @@ static char *unpack(const uint8_t *payload, const struct entry *e, size_t *bytes
 
 /* ---- images ----------------------------------------------------------------------------------------------------- */
 
-/* The entry with PTX for the latest architecture. */
+/* Is an entry for `arch` better than one for `best`? A GPU takes the latest architecture up to its own; where all are later, the earliest one may run. */
+static int better(uint32_t arch, uint32_t best)
+{
+    enum { ARCH = 90 };
+    return best <= ARCH ? arch <= ARCH && arch > best : arch < best;
+}
+
+/* The entry with the PTX that the device takes. */
 static char *of_fatbin(const uint8_t *image, size_t *bytes, const char **why)
 {
     struct header h;
@@ -118,7 +125,7 @@ static char *of_fatbin(const uint8_t *image, size_t *bytes, const char **why)
         memcpy(&e, at, sizeof e);
         if (e.header_bytes < sizeof e || e.header_bytes > (size_t)(end - at) || e.bytes > (size_t)(end - at) - e.header_bytes)
             break;
-        if (e.kind == KIND_PTX && (!payload || e.arch > best.arch)) {
+        if (e.kind == KIND_PTX && (!payload || better(e.arch, best.arch))) {
             best = e;
             payload = at + e.header_bytes;
         }

@@ -25,6 +25,7 @@ static bool is_finished(struct ptx *p, struct cc_image *image)
         return false;
     if (zc_config.native)
         zc_native(m);
+    image->target = p->target;
     image->symbol = zc_keep(m, (p->vars.n + 1) * sizeof *image->symbol);
     for (uint32_t k = 0; k < p->vars.n; k++) {
         const struct ptx_var *v = &p->vars.v[k];

@@ -19,6 +19,7 @@
 
 struct CUfunc_st {
     const struct zc_module *m;
+    uint32_t target; /* as in struct cc_image */
     const struct zc_kernel_info *info;
 };
 
@@ -47,7 +48,7 @@ static CUresult build(CUmodule *out, const struct cc_unit *units, uint32_t n, st
     m->image = built;
     m->functions = calloc(n + 1, sizeof *m->functions);
     for (uint32_t k = 0; m->functions && k < n; k++)
-        m->functions[k] = (struct CUfunc_st){built->m, &built->m->kernels.v[k]};
+        m->functions[k] = (struct CUfunc_st){built->m, built->target, &built->m->kernels.v[k]};
     *out = m;
     return m->functions ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -180,14 +181,22 @@ CUresult cuFuncGetParamInfo(CUfunction f, size_t i, size_t *offset, size_t *byte
     return CUDA_SUCCESS;
 }
 
-enum { FUNC_MAX_THREADS = 0, FUNC_SHARED_BYTES = 1, FUNC_LOCAL_BYTES = 3 };
+enum { FUNC_MAX_THREADS = 0, FUNC_SHARED_BYTES = 1, FUNC_LOCAL_BYTES = 3, FUNC_REGISTERS = 4, FUNC_PTX = 5, FUNC_BINARY = 6, FUNC_DYNAMIC_BYTES = 8 };
+/* The device's architecture; a number of registers that fits any block; shared memory that any launch may ask for: the static variables of all
+ * kernels of a module have a place of their own here. */
+enum { BINARY = 90, REGISTERS = 32, DYNAMIC = 48 << 10 };
 
 CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f)
 {
-    *value = attribute == FUNC_MAX_THREADS    ? ZC_GROUP_MAX
-             : attribute == FUNC_SHARED_BYTES ? (int)f->m->local_bytes
-             : attribute == FUNC_LOCAL_BYTES  ? (int)f->info->frame
-                                              : 0;
+    int left = SHARED_MAX - (int)f->m->local_bytes;
+    *value = attribute == FUNC_MAX_THREADS     ? ZC_GROUP_MAX
+             : attribute == FUNC_SHARED_BYTES  ? (int)f->m->local_bytes
+             : attribute == FUNC_LOCAL_BYTES   ? (int)f->info->frame
+             : attribute == FUNC_REGISTERS     ? REGISTERS
+             : attribute == FUNC_PTX           ? (int)f->target
+             : attribute == FUNC_BINARY        ? BINARY
+             : attribute == FUNC_DYNAMIC_BYTES ? (left > DYNAMIC ? left : DYNAMIC)
+                                               : 0;
     return CUDA_SUCCESS;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cuda_cpu/entries.h"
 #include "cuda_cpu/owned.h"
+#include "cuda_cpu/stream.h"
 #include "ze_cpu/config.h"
 #include "ze_cpu/entries.h"
 #include "ze_cpu/mem.h"
@@ -47,9 +48,12 @@ static CUresult allocate(CUdeviceptr *out, size_t bytes, int import)
     return r;
 }
 
+/* As on a GPU, a program may free what its kernels still use: the free waits for them. */
 static CUresult release(void *at)
 {
     CUresult r = cc_check_context();
+    if (!r)
+        cc_stream_settle();
     return r ? r : zc_MemFree(NULL, at) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 

@@ -20,6 +20,14 @@ static void skip_line(struct ptx *p)
         ptx_next(p);
 }
 
+/* .target sm_90a and options; a module of several units counts as the latest one. */
+static void target(struct ptx *p)
+{
+    uint32_t sm = p->tok.kind == T_NAME && strncmp(p->tok.text, "sm_", 3) == 0 ? (uint32_t)atoi(p->tok.text + 3) : 0;
+    p->target = sm > p->target ? sm : p->target;
+    skip_line(p);
+}
+
 /* .file NUMBER "NAME" and more. */
 static void source_file(struct ptx *p)
 {
@@ -146,7 +154,9 @@ static bool directive(struct ptx *p, const char *word)
         version(p);
     else if (strcmp(word, ".file") == 0)
         source_file(p);
-    else if (strcmp(word, ".target") == 0 || strcmp(word, ".loc") == 0)
+    else if (strcmp(word, ".target") == 0)
+        target(p);
+    else if (strcmp(word, ".loc") == 0)
         skip_line(p);
     else if (strcmp(word, ".section") == 0)
         skip_section(p);

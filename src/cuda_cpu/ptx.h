@@ -149,6 +149,7 @@ struct ptx {
     uint32_t unit;               /* the text being parsed or lowered: index into units */
     const struct cc_unit *units;
     uint32_t nunits;
+    uint32_t target;             /* the latest architecture of a .target: 90 */
     /* lowering */
     struct ptx_ins *ins;
     bool second_pass;            /* the first one only finds the constants, and named_zero */
@@ -177,6 +178,7 @@ struct cc_image {
     struct zc_module *m;
     struct cc_symbol *symbol;
     uint32_t symbols;
+    uint32_t target; /* the latest architecture that its units are for, as 90 */
 };
 
 /* Build a module from the units, which are linked. NULL: *log has the reason, to be freed. */

@@ -76,6 +76,15 @@ CUresult cc_stream_wait_all(void)
     return r;
 }
 
+void cc_stream_settle(void)
+{
+    pthread_mutex_lock(&cc_lock);
+    for (struct CUstream_st *s = cc_streams(); s; s = s->next)
+        if (!s->captured.of)
+            wait_for(s);
+    pthread_mutex_unlock(&cc_lock);
+}
+
 CUresult cuStreamQuery(CUstream stream)
 {
     CUresult r = cc_check_context();

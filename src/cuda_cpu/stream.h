@@ -12,5 +12,7 @@ CUresult cc_stream_launch(CUstream stream, CUfunction function, struct zc_launch
 CUresult cc_stream_wait(CUstream stream);
 /* Wait for all streams. */
 CUresult cc_stream_wait_all(void);
+/* Before memory is freed: wait for what all streams have been given, whatever its result. Streams that capture have been given nothing. */
+void cc_stream_settle(void);
 
 #endif

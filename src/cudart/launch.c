@@ -360,9 +360,9 @@ cudaError_t cudaFuncSetCacheConfig(const void *host, enum cudaFuncCache config)
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *host)
 {
     CUfunction f;
-    int v[8] = {0};
+    int v[9] = {0};
     cudaError_t e = rt_function(host, &f);
-    for (int k = 0; !e && k < 8; k++)
+    for (int k = 0; !e && k < 9; k++)
         e = CALL(cuFuncGetAttribute, &v[k], (CUfunction_attribute)k, f);
     memset(a, 0, sizeof *a);
     a->maxThreadsPerBlock = v[CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK];
@@ -371,6 +371,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *host
     a->localSizeBytes = (size_t)v[CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES];
     a->numRegs = v[CU_FUNC_ATTRIBUTE_NUM_REGS];
     a->ptxVersion = v[CU_FUNC_ATTRIBUTE_PTX_VERSION];
+    a->maxDynamicSharedSizeBytes = v[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
     a->binaryVersion = v[CU_FUNC_ATTRIBUTE_BINARY_VERSION];
     return e;
 }
