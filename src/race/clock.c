@@ -42,15 +42,11 @@ void race_clock_use(unsigned k)
         ;
 }
 
-static void raise_to(uint32_t *word, uint32_t value)
-{
-    if (*word < value)
-        *word = value;
-}
-
 void race_clock_deliver(struct race_clock *c, unsigned stream, unsigned target, uint32_t epoch)
 {
-    raise_to(race_d(c, stream) + target, epoch);
+    uint32_t *d = race_d(c, stream) + target;
+    if (*d < epoch)
+        *d = epoch, c->inside = 0;
 }
 
 int race_clock_has(const struct race_clock *c, unsigned stream, uint32_t epoch)
@@ -71,20 +67,27 @@ void race_clock_exact(struct race_clock *c, struct race_exact one)
         race_clock_deliver(c, c->exact[0].stream, c->exact[0].target, c->exact[0].epoch);
         memmove(c->exact, c->exact + 1, --c->exacts * sizeof *c->exact);
     }
-    c->exact[c->exacts++] = one;
+    c->exact[c->exacts++] = one, c->inside = 0;
 }
 
-void race_clock_join(struct race_clock *of, const struct race_clock *from)
+int race_clock_join(struct race_clock *of, const struct race_clock *from)
 {
     size_t n = __atomic_load_n(race_dim.rows, __ATOMIC_RELAXED) * race_dim.row;
+    lanes grown = {0};
     for (size_t i = 0; i < n; i += LANES) {
         lanes a, b;
         memcpy(&a, of->word + i, sizeof a);
         memcpy(&b, from->word + i, sizeof b);
         lanes more = (lanes)(b > a);
         a = (b & more) | (a & ~more);
+        grown |= more;
         memcpy(of->word + i, &a, sizeof a);
     }
+    uint64_t inside = of->inside;
+    of->inside = 1; /* race_clock_exact clears it */
     for (uint32_t i = 0; i < from->exacts; i++)
         race_clock_exact(of, from->exact[i]);
+    int changed = !of->inside || (grown[0] | grown[1] | grown[2] | grown[3]);
+    of->inside = changed ? 0 : inside;
+    return changed;
 }

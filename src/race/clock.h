@@ -19,12 +19,14 @@ struct race_exact {
 struct race_clock {
     uint32_t lock; /* of clocks that actors share */
     uint32_t exacts;
+    uint64_t giver, version; /* the clock that this thread (race_thread.self) had at this version is in it; 0: none */
+    uint64_t inside;         /* all of it is in the clock of this thread; 0: of none */
     struct race_exact exact[RACE_EXACT];
     uint32_t word[];
 };
 
 /* Dimensions, set once at init. */
-enum { RACE_PES = 128, RACE_REQUESTS = RACE_ROWS - 1 /* the stream of requests, see pending.h: no context has it */ };
+enum { RACE_PE_BITS = 7, RACE_PES = 1 << RACE_PE_BITS, RACE_REQUESTS = RACE_ROWS - 1 /* the stream of requests, see pending.h: no context has it */ };
 
 extern RACE_HIDDEN struct race_dimensions {
     unsigned pes, bits;
@@ -43,12 +45,18 @@ int race_clock_tick(struct race_thread *u);
 /* Row k is in use from now on. */
 void race_clock_use(unsigned k);
 
-/* of |= from */
-void race_clock_join(struct race_clock *of, const struct race_clock *from);
+/* of |= from. 1: it has changed. */
+int race_clock_join(struct race_clock *of, const struct race_clock *from);
 /* D[stream][target] of the clock is at least epoch. */
 void race_clock_deliver(struct race_clock *c, unsigned stream, unsigned target, uint32_t epoch);
 void race_clock_exact(struct race_clock *c, struct race_exact one);
 int race_clock_has(const struct race_clock *c, unsigned stream, uint32_t epoch);
+
+/* The thread's clock has changed in more than its epoch. */
+static inline void race_clock_changed(struct race_thread *u)
+{
+    u->version++;
+}
 
 static inline uint32_t *race_clock_row(const struct race_clock *c, unsigned id)
 {

@@ -113,12 +113,13 @@ void race_node_remove(int segment)
     unlock_added();
 }
 
-int race_node_find(uintptr_t addr, uint64_t *offset)
+int race_node_find_any(uintptr_t addr, uint64_t *offset)
 {
     int segments = __atomic_load_n(&race_node.segments, __ATOMIC_ACQUIRE);
     for (int s = 0; s < segments; s++)
         if (addr - race_node.lo[s] < __atomic_load_n(&race_node.bytes[s], __ATOMIC_ACQUIRE))
             return *offset = addr - race_node.lo[s], s;
+    *offset = 0;
     return -1;
 }
 

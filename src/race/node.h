@@ -87,7 +87,12 @@ int race_node_add(uint64_t key, uintptr_t lo, size_t bytes);
 void race_node_remove(int segment);
 
 /* The segment of an address of this process and the offset in it; -1: private memory. */
-int race_node_find(uintptr_t addr, uint64_t *offset);
+int race_node_find_any(uintptr_t addr, uint64_t *offset);
+static inline int race_node_find(uintptr_t addr, uint64_t *offset)
+{
+    *offset = addr - race_node.lo[RACE_HEAP];
+    return *offset < race_node.bytes[RACE_HEAP] ? RACE_HEAP : race_node_find_any(addr, offset);
+}
 
 enum { RACE_PAGE_BITS = 12, RACE_PAGE = 1 << RACE_PAGE_BITS, RACE_PAIR = 16, RACE_PAGE_CELLS = RACE_PAGE / RACE_GRANULE * RACE_PAIR, RACE_LINE = 64 };
 

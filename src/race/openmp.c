@@ -185,8 +185,8 @@ static unsigned next_section(unsigned number)
         race_clock_join(sections_end, u->clock);
         if (number)
             race_thread_turn(u, section_begins);
-        else
-            race_clock_join(u->clock, sections_end);
+        else if (race_clock_join(u->clock, sections_end))
+            race_clock_changed(u);
     }
     sections_run = number ? sections_run + 1 : 0;
     return number;

@@ -80,7 +80,7 @@ enum race_kind {
 };
 
 struct race_clock;
-enum { RACE_NEAR_RECORDS = 16 };
+enum { RACE_NEAR_RECORDS = 16, RACE_NEAR_CELLS = 16 };
 
 /* A thread of this PE that takes part: in thread-local storage, NULL before shmem_init, after shmem_finalize and for threads of libraries. */
 struct race_thread {
@@ -90,6 +90,8 @@ struct race_thread {
     unsigned number; /* thread number within the PE, for reports */
     int busy;        /* it holds a page: a handler of a signal records nothing */
     uint64_t load, store; /* cells of its loads and stores of this epoch, without mask and place */
+    uint64_t self, version; /* of its clock, as clock.h says; self is of no other thread of the job. 0: of none */
+    uint64_t known[RACE_NEAR_CELLS]; /* cells without mask, of memory of its PE, that the thread is after */
     uint16_t record[RACE_NEAR_RECORDS]; /* of its last pending accesses, by place */
     /* A work-item of a kernel, see kernel.h; 0: a thread. Work-items of one group are one actor, from epoch `born` on: */
     uint32_t item;   /* 1 + its number in the launch */

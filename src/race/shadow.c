@@ -17,6 +17,7 @@ struct check {
     const struct race_access *a;
     uint64_t cell; /* without a mask */
     int owner;     /* PE whose memory it is */
+    int asked;     /* it is not recorded */
 };
 
 /* ---- two accesses ------------------------------------------------------------------------------------------------- */
@@ -72,6 +73,16 @@ static enum race_missing missing(const struct race_access *a, uint64_t bits, uin
     return RACE_NO_COMPLETION;
 }
 
+int race_shadow_known(struct race_thread *u, uint64_t cell)
+{
+    const struct race_access load = {.u = u, .bits = (uint64_t)RACE_LOAD << RACE_KIND_AT | (uint64_t)u->actor << RACE_ACTOR_AT};
+    uint64_t bits, when;
+    if (race_cell_read(cell, &bits, &when) && missing(&load, bits, when, race_node.me))
+        return 0;
+    u->known[(cell >> RACE_MOMENT_AT ^ cell) % RACE_NEAR_CELLS] = cell;
+    return 1;
+}
+
 static int conflict(uint64_t a, uint64_t b)
 {
     if (!(RACE_MASK_OF(a) & RACE_MASK_OF(b)) || !(race_kind_writes(RACE_KIND_OF(a)) || race_kind_writes(RACE_KIND_OF(b))))
@@ -84,6 +95,13 @@ static int covers(uint64_t x, uint64_t o)
 {
     return (race_kind_writes(RACE_KIND_OF(x)) || !race_kind_writes(RACE_KIND_OF(o))) &&
            (!RACE_ATOMIC_OF(x) || RACE_ATOMIC_OF(x) == RACE_ATOMIC_OF(o));
+}
+
+/* Were both issued by the thread as the same kind, without a fence or quiet of their context between them? Then what is ordered after the later one
+ * is after the earlier one, too, although the two are not ordered. */
+static int same_issue(const struct race_access *a, uint64_t o, uint64_t when)
+{
+    return RACE_STREAM_OF(o) && a->bits >> RACE_KIND_AT == o >> RACE_KIND_AT && a->when >> 32 == when >> 32 && !a->u->item;
 }
 
 static uint64_t bits_of(const struct check *c, uint64_t mask)
@@ -159,7 +177,7 @@ static enum race_missing settle(const struct check *c, uint64_t mask, uint64_t *
             continue;
         if (!((cell[i] ^ x) & ~RACE_CELL_MASK))
             x |= cell[i], cell[i] = 0;
-        else if (!m && covers(bits, o) && !((cell[i] &= ~(mask << RACE_CELL_MASK_AT)) & RACE_CELL_MASK))
+        else if ((!m || same_issue(a, o, when)) && covers(bits, o) && !((cell[i] &= ~(mask << RACE_CELL_MASK_AT)) & RACE_CELL_MASK))
             cell[i] = 0;
     }
     if (!c->cell)
@@ -268,7 +286,7 @@ static void in_page(const struct check *c, const struct race_page *p, uint64_t o
     uint64_t before[RACE_CELLS], after[RACE_CELLS], old[2], found[2] = {0}, found_mask = 0;
     uintptr_t found_at = 0;
     int known = 0, again = RACE_STREAM_OF(c->a->bits) && race_kind_writes(RACE_KIND_OF(c->a->bits)) && !RACE_ATOMIC_OF(c->a->bits);
-    if (!again && granule_end(addr, end) == end && recorded(c, p, first_pair(p, offset), mask_of(addr, end)))
+    if (!again && !c->asked && granule_end(addr, end) == end && recorded(c, p, first_pair(p, offset), mask_of(addr, end)))
         return;
     enum race_hold how = race_page_hold(c->a->u, p);
     if (how == RACE_NOT_HELD)
@@ -320,8 +338,16 @@ void race_shadow_at(const struct race_access *a, int pe, uintptr_t addr, size_t 
     int segment = race_node_find(addr, &offset);
     if (segment < 0 || bytes > race_node.bytes[segment] - offset)
         return; /* pshmem_ reports it */
-    struct check c = {.a = a, .cell = race_cell_of(a), .owner = pe};
+    struct check c = {.a = a, .owner = pe};
     struct race_page p;
+    if (!RACE_STREAM_OF(a->bits) && granule_end(addr, addr + bytes) == addr + bytes) { /* without its place, which takes longer */
+        c.cell = race_moment((uint32_t)a->when, RACE_ACTOR_OF(a->bits)) | (uint64_t)RACE_KIND_OF(a->bits) << RACE_CELL_KIND_AT;
+        race_page_at(pe, segment, offset, &p);
+        if (recorded(&c, &p, first_pair(&p, offset), mask_of(addr, addr + bytes)))
+            return;
+        c.asked = 1;
+    }
+    c.cell = race_cell_of(a);
     for (uintptr_t end = addr + bytes, to; addr < end; offset += to - addr, addr = to) {
         to = page_end(addr, end);
         race_page_at(pe, segment, offset, &p);

@@ -10,6 +10,8 @@
 void race_shadow_here(const struct race_access *a, uintptr_t addr, size_t bytes);
 /* The access at symmetric memory of another PE; addr is the symmetric address in this process. */
 void race_shadow_at(const struct race_access *a, int pe, uintptr_t addr, size_t bytes);
+/* Are the thread's loads and stores after the access of this cell, at memory of its PE? If so it is entered in `known`. */
+int race_shadow_known(struct race_thread *u, uint64_t cell);
 /* A load or store of the thread. */
 void race_shadow_first(struct race_thread *u, enum race_kind kind, uintptr_t addr, size_t bytes, const void *pc);
 /* The operations whose effect on this word of its own PE the thread has seen are complete. */

@@ -86,17 +86,19 @@ void race_stream_end_kernel(struct race_clock *of)
 {
     for (unsigned k = 1; k < CONTEXTS; k++)
         if (stream[k].used && stream[k].ring)
-            *race_q(of, stream[k].id) = __atomic_fetch_add(&stream[k].epoch, 1, __ATOMIC_RELAXED);
+            *race_q(of, stream[k].id) = __atomic_fetch_add(&stream[k].epoch, 1, __ATOMIC_RELAXED), of->inside = 0;
 }
 
 void race_stream_fence(struct race_thread *u, struct race_stream *s)
 {
     *race_f(u->clock, s->id) = __atomic_fetch_add(&s->epoch, 1, __ATOMIC_RELAXED);
+    race_clock_changed(u);
 }
 
 void race_stream_quiet(struct race_thread *u, struct race_stream *s)
 {
     *race_f(u->clock, s->id) = *race_q(u->clock, s->id) = __atomic_fetch_add(&s->epoch, 1, __ATOMIC_RELAXED);
+    race_clock_changed(u);
 }
 
 uint32_t race_stream_mark(struct race_stream *s)
@@ -111,6 +113,7 @@ static void raise_to(uint32_t *word, uint32_t value)
 
 void race_stream_complete(struct race_thread *u, unsigned id, uint32_t epoch, int pe)
 {
+    race_clock_changed(u);
     raise_to(race_l(u->clock, id), epoch);
     if (pe < 0) {
         raise_to(race_f(u->clock, id), epoch);

@@ -48,10 +48,23 @@ static struct race_clock *find(uint64_t key, int make)
     return (struct race_clock *)(race_node.syncs + at * race_dim.bytes);
 }
 
+/* Under the clock's lock. What the thread has given at this version of its clock is in it: all but its epoch. */
+static void give(struct race_thread *u, struct race_clock *c)
+{
+    uint64_t inside = c->inside;
+    uint32_t *t = race_t(c, u->actor), epoch = *race_t(u->clock, u->actor);
+    if (u->self && c->giver == u->self && c->version == u->version)
+        *t = *t > epoch ? *t : epoch;
+    else
+        race_clock_join(c, u->clock);
+    c->giver = u->self, c->version = u->version;
+    c->inside = u->self && inside == u->self ? inside : 0;
+}
+
 void race_sync_give_to(struct race_thread *u, struct race_clock *c)
 {
     lock(c);
-    race_clock_join(c, u->clock);
+    give(u, c);
     unlock(c);
     race_clock_tick(u);
 }
@@ -59,7 +72,11 @@ void race_sync_give_to(struct race_thread *u, struct race_clock *c)
 void race_sync_take_from(struct race_thread *u, struct race_clock *c)
 {
     lock(c);
-    race_clock_join(u->clock, c);
+    if (!u->self || c->inside != u->self) {
+        if (race_clock_join(u->clock, c))
+            race_clock_changed(u);
+        c->inside = u->self;
+    }
     unlock(c);
 }
 
@@ -67,7 +84,7 @@ void race_sync_give(struct race_thread *u, uint64_t key, const struct race_also 
 {
     struct race_clock *c = find(key, 1);
     lock(c);
-    race_clock_join(c, u->clock);
+    give(u, c);
     if (also) {
         race_clock_deliver(c, also->stream, also->target, also->delivered);
         if (also->exact)

@@ -78,12 +78,21 @@ static void make_key(void)
     pthread_atfork(NULL, NULL, forked);
 }
 
+/* The thread's clock is one that no other clock knows anything of. */
+static void new_self(struct race_thread *u)
+{
+    static uint64_t selves;
+    u->self = __atomic_add_fetch(&selves, 1, __ATOMIC_RELAXED) << RACE_PE_BITS | (unsigned)race_node.me;
+    memset(u->known, 0, sizeof u->known);
+}
+
 struct race_thread *race_thread_attach(void)
 {
     pthread_once(&once, make_key);
     struct race_thread *u = calloc(1, sizeof *u);
     if (!u || !(u->clock = calloc(1, race_dim.bytes)))
         abort();
+    new_self(u);
     if (born)
         race_sync_take_from(u, born);
     race_thread_enter(u);
@@ -96,6 +105,7 @@ void race_thread_turn(struct race_thread *u, const struct race_clock *after)
 {
     struct race_thread old = *u;
     memset(u->clock, 0, race_dim.bytes);
+    new_self(u);
     race_clock_join(u->clock, after);
     race_thread_enter(u); /* before the old one is free: another one */
     race_thread_leave(&old);

@@ -58,9 +58,31 @@ static inline int within(uint64_t cell, uint64_t mask)
     return !(cell & RACE_CELL_MASK & ~mask);
 }
 
-/* The first access of an epoch at memory that only this thread has accessed, by loads and stores: those are all ordered. Its own
- * cell is the one of its kind, `other` the other one. 0: there is no room in the two, or it is another case. */
-__attribute__((always_inline)) static inline int only(struct race_thread *u, enum race_kind kind, uint64_t *pair,
+/* Is the thread after this access of memory of its PE? Once it is, it remains so. */
+static inline int is_known(struct race_thread *u, uint64_t cell)
+{
+    cell &= ~RACE_CELL_MASK;
+    return !cell || u->known[(cell >> RACE_MOMENT_AT ^ cell) % RACE_NEAR_CELLS] == cell || race_shadow_known(u, cell);
+}
+
+/* What remains of it after an access of these bytes that is after it. */
+static inline uint64_t uncovered(enum race_kind kind, uint64_t cell, uint64_t mask)
+{
+    if (kind == RACE_STORE || !race_kind_writes(RACE_CELL_KIND_OF(cell)))
+        cell &= ~mask;
+    return cell & RACE_CELL_MASK ? cell : 0;
+}
+
+static void cover(enum race_kind kind, uint64_t *pair, uint64_t mask)
+{
+    for (int i = 0; i < 2; i++)
+        if (pair[i])
+            __atomic_store_n(&pair[i], uncovered(kind, pair[i], mask), __ATOMIC_RELAXED);
+}
+
+/* The first access of an epoch at memory whose cells are all of accesses that are ordered before it, in the first pair loads and stores of the
+ * thread. Its own cell is the one of its kind, `other` the other one. 0: there is no room in the two, or it is another case. */
+__attribute__((always_inline)) static inline int only(struct race_thread *u, enum race_kind kind, uint64_t *pair, uint64_t *second,
                                                                   struct race_state *state, uint64_t mask, const void *pc)
 {
     uint64_t x = (kind == RACE_LOAD ? u->load : u->store) | mask | race_place_of(pc, NULL, 0);
@@ -68,8 +90,8 @@ __attribute__((always_inline)) static inline int only(struct race_thread *u, enu
     if (how == RACE_NOT_HELD)
         return 0;
     uint64_t *own_at = pair + (kind == RACE_LOAD), *other_at = pair + (kind != RACE_LOAD), own = *own_at, other = *other_at;
-    int done = 0;
-    if (!state->wide && is_own(own, x) && is_own(other, x)) {
+    int done = 0, wide = state->wide && (second[0] | second[1]);
+    if (is_own(own, x) && is_own(other, x) && (!wide || (is_known(u, second[0]) && is_known(u, second[1])))) {
         int covered = kind == RACE_STORE || RACE_CELL_KIND_OF(other) == RACE_LOAD; /* a load covers no store */
         if (!((own ^ x) & ~RACE_CELL_MASK))
             x |= own, done = 1;
@@ -78,10 +100,14 @@ __attribute__((always_inline)) static inline int only(struct race_thread *u, enu
         else if (!other || (covered && within(other, mask))) {
             __atomic_store_n(other_at, kind == RACE_STORE || RACE_CELL_KIND_OF(own) != RACE_STORE ? own & ~mask : own, __ATOMIC_RELAXED);
             __atomic_store_n(own_at, x, __ATOMIC_RELAXED);
+            if (wide)
+                cover(kind, second, mask);
             race_page_done(u, state, how);
             return 1;
         }
         if (done) {
+            if (wide)
+                cover(kind, second, mask);
             __atomic_store_n(own_at, x, __ATOMIC_RELAXED);
             if (other && covered && within(other, x))
                 __atomic_store_n(other_at, 0, __ATOMIC_RELAXED);
@@ -99,8 +125,11 @@ __attribute__((noinline)) static int other_memory(struct race_thread *u, enum ra
     if (entry <= RACE_NO_CELLS || !(entry & RACE_PRIVATE))
         return entry == RACE_NO_CELLS && race_alone;
     uint64_t *block = (uint64_t *)(entry - RACE_PRIVATE), *pair = block + addr % RACE_PAGE / RACE_GRANULE * 2;
+    uint64_t *second = pair + RACE_PAGE_CELLS / sizeof *block;
     struct race_state *state = (struct race_state *)(block + 2 * RACE_PAGE_CELLS / sizeof *block);
-    return has(u, kind, pair, mask) || (!race_alone && only(u, kind, pair, state, mask, pc));
+    if (race_alone) /* loads and stores have no cells */
+        return !(pair[0] | pair[1]) && (!state->wide || !(second[0] | second[1]));
+    return has(u, kind, pair, mask) || only(u, kind, pair, second, state, mask, pc);
 }
 
 /* A load or store of bytes of one granule. */
@@ -114,7 +143,7 @@ __attribute__((always_inline)) static inline void in_granule(enum race_kind kind
     } else if (!pair) {
         if (addr - race_ranges.others.lo >= race_ranges.others.bytes || other_memory(u, kind, addr, mask, pc))
             return;
-    } else if (has(u, kind, pair, mask) || only(u, kind, pair, state_of(pair), mask, pc))
+    } else if (has(u, kind, pair, mask) || only(u, kind, pair, pair + race_node.second / sizeof *pair, state_of(pair), mask, pc))
         return;
     race_shadow_first(u, kind, addr, bytes, pc);
 }

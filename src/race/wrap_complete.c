@@ -62,8 +62,10 @@ RACE_WRAP(void, shmemx_ctx_pe_fence, (shmem_ctx_t ctx, const int *target_pes, si
 
 static void flushed(const struct race_op *op)
 {
-    if (op->u)
+    if (op->u) {
         *race_l(op->u->clock, op->s->id) = race_stream_mark(op->s);
+        race_clock_changed(op->u);
+    }
 }
 
 RACE_WRAP(void, shmemx_flush, (void))
