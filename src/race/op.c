@@ -125,7 +125,7 @@ struct race_group *race_op_barrier(const struct race_op *op, shmem_team_t team)
         return NULL;
     struct race_group *g = race_group_of_team(team);
     race_stream_quiet(op->u, op->s);
-    race_group_give(op->u, g);
+    race_group_give(op->u, g, -1);
     return g;
 }
 

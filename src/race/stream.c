@@ -235,39 +235,41 @@ void race_group_forget(shmem_team_t team)
     pthread_mutex_unlock(&changing);
 }
 
-/* Eight keys a member in turns: a member that is some collectives ahead, at most one after barriers, uses others. */
-static uint64_t key_of(const struct race_group *g, int pe)
+/* The clock of all members, or of a root. Eight keys in turns: a member that is some collectives ahead, at most one after barriers, uses
+ * others. */
+static uint64_t key_of(int root, const struct race_group *g, uint32_t turn, uint64_t what)
 {
-    return race_sync_key(g->id, (uint64_t)pe << 3 | (g->turn & 7), 2);
+    return race_sync_key(g->id, (uint64_t)(root + 1) << 3 | (turn & 7), what);
 }
 
-void race_group_give(struct race_thread *u, struct race_group *g)
+static void give(struct race_thread *u, const struct race_group *g, int root, uint32_t turn, uint64_t what)
 {
-    race_sync_give(u, key_of(g, race_node.me), NULL);
+    if (root < 0 || (root < g->n && g->pe[root] == race_node.me))
+        race_sync_give(u, key_of(root, g, turn, what), NULL);
+}
+
+static void take_all(struct race_thread *u, const struct race_group *g, int root, uint32_t turn, uint64_t what)
+{
+    if (root < 0 || (root < g->n && g->pe[root] != race_node.me))
+        race_sync_take(u, key_of(root, g, turn, what));
+}
+
+void race_group_give(struct race_thread *u, struct race_group *g, int root)
+{
+    give(u, g, root, g->turn, 2);
 }
 
 void race_group_take(struct race_thread *u, struct race_group *g, int root)
 {
-    for (int i = 0; i < g->n; i++)
-        if ((root < 0 || i == root) && g->pe[i] != race_node.me)
-            race_sync_take(u, key_of(g, g->pe[i]));
-    g->turn++;
+    take_all(u, g, root, g->turn++, 2);
 }
 
-static uint64_t nb_key_of(const struct race_group *g, int pe)
+void race_group_give_nb(struct race_thread *u, struct race_group *g, int root)
 {
-    return race_sync_key(g->id, (uint64_t)pe << 3 | (g->begun & 7), 3);
-}
-
-void race_group_give_nb(struct race_thread *u, struct race_group *g)
-{
-    g->begun++;
-    race_sync_give(u, nb_key_of(g, race_node.me), NULL);
+    give(u, g, root, ++g->begun, 3);
 }
 
 void race_group_take_nb(struct race_thread *u, const struct race_group *g, int root)
 {
-    for (int i = 0; i < g->n; i++)
-        if ((root < 0 || i == root) && g->pe[i] != race_node.me)
-            race_sync_take(u, nb_key_of(g, g->pe[i]));
+    take_all(u, g, root, g->begun, 3);
 }

@@ -54,12 +54,12 @@ void race_group_create(const int *pes, int n, shmem_team_t team);
 void race_group_split(shmem_team_t parent, shmem_team_t made, uint64_t parameters);
 void race_group_forget(shmem_team_t team);
 
-/* A collective: the thread's clock is given to the members before it, those of the root (-1: of all) are taken after it. */
-void race_group_give(struct race_thread *u, struct race_group *g);
+/* A collective: the thread's clock is given to the members before it, if it is the root (-1: all are); that of the root, or of all, is taken after it. */
+void race_group_give(struct race_thread *u, struct race_group *g, int root);
 void race_group_take(struct race_thread *u, struct race_group *g, int root);
 
 /* The same of a nonblocking one; g as it was after the call that begins it. */
-void race_group_give_nb(struct race_thread *u, struct race_group *g);
+void race_group_give_nb(struct race_thread *u, struct race_group *g, int root);
 void race_group_take_nb(struct race_thread *u, const struct race_group *g, int root);
 
 #endif

@@ -1,6 +1,7 @@
 /* sync.c - see sync.h. */
 #include "race/sync.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "race/node.h"
@@ -21,8 +22,10 @@ uint64_t race_sync_word(int pe, int segment, uint64_t offset)
 
 static void lock(struct race_clock *c)
 {
-    while (__atomic_exchange_n(&c->lock, 1, __ATOMIC_ACQUIRE)) /* A3 */
-        ;
+    enum { SPINS = 200 };
+    for (int tries = 0; __atomic_exchange_n(&c->lock, 1, __ATOMIC_ACQUIRE); tries++) /* A3 */
+        if (tries >= SPINS)
+            sched_yield();
 }
 
 static void unlock(struct race_clock *c)

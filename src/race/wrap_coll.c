@@ -30,11 +30,11 @@ static void range(const struct race_op *op, enum race_kind kind, const char *at,
 }
 
 /* The clock is given first, so that the buffers are accessed in an epoch that the others do not know yet. */
-static struct race_group *enter(struct race_op *op, struct race_group *g, const struct buffers *b, const struct steps *step)
+static struct race_group *enter(struct race_op *op, struct race_group *g, int root, const struct buffers *b, const struct steps *step)
 {
     if (!op->u || !g)
         return NULL;
-    race_group_give(op->u, g);
+    race_group_give(op->u, g, root);
     range(op, RACE_COLL_READ, b->source, b->source_bytes, step->source, step->element);
     range(op, RACE_COLL_WRITE, b->dest, b->dest_bytes, step->dest, step->element);
     return g;
@@ -55,7 +55,7 @@ static int rank_in(const struct race_group *g)
     if (g) {                                                                                                         \
         const struct buffers b = SHMEM_UNWRAP BUFFERS;                                                               \
         const struct steps step = SHMEM_UNWRAP STEPS;                                                                \
-        g = enter(&op, g, &b, &step);                                                                                 \
+        g = enter(&op, g, ROOT, &b, &step);                                                                          \
     }                                                                                                                \
     CALL;                                                                                                            \
     if (g)                                                                                                           \

@@ -60,7 +60,7 @@ void race_nb_ends(struct race_thread *u, const shmemx_req_t *req)
     if ((COMPLETES) && op.u)                                                                                         \
         race_stream_quiet(op.u, op.s);                                                                               \
     if (g)                                                                                                           \
-        race_group_give_nb(op.u, g);                                                                                 \
+        race_group_give_nb(op.u, g, PE_root);                                                                        \
     int error = CALL;                                                                                                \
     if (g)                                                                                                           \
         remember(req, g, PE_root);                                                                                   \
@@ -69,7 +69,7 @@ void race_nb_ends(struct race_thread *u, const shmemx_req_t *req)
     RACE_OP(SHMEM_CTX_DEFAULT, 0);                                                                                   \
     struct race_group *g = op.u ? race_group_of_team(team) : NULL;                                                   \
     if (g)                                                                                                           \
-        race_group_give(op.u, g);                                                                                    \
+        race_group_give(op.u, g, -1);                                                                                \
     int error = CALL;                                                                                                \
     if (g)                                                                                                           \
         race_group_take(op.u, g, -1);                                                                                \
