@@ -19,19 +19,19 @@ static void read_x(void)
     sink = x;
 }
 
-/* A word is updated a second time, after a quiet. */
+/* A word is updated a second time, after a quiet of a put to another PE. */
 static void o6_again(void)
 {
     if (me == 0) {
-        shmem_uint64_atomic_inc(&flag, 1);
+        shmem_uint64_atomic_inc(&flag, 2);
         shmem_int_p(&x, 1, 1);
         if (mended)
             shmem_quiet();
-        shmem_uint64_atomic_inc(&flag, 1);
+        shmem_uint64_atomic_inc(&flag, 2);
     }
-    if (me == 1) {
+    if (me == 2) {
         shmem_uint64_wait_until(&flag, SHMEM_CMP_EQ, 2);
-        read_x();
+        sink = shmem_int_g(&x, 1);
     }
 }
 
@@ -78,31 +78,29 @@ static void o8_again(void)
     if (me == 0) {
         shmem_long_atomic_fetch_add(&n, 1, 2);
         shmem_uint64_atomic_set(&flag, 1, 1);
-        while (shmem_long_atomic_fetch(&n, 2) != 2)
+        while (mended && shmem_long_atomic_fetch(&n, 2) != 2)
             ;
-        read_x();
+        sink = shmem_int_g(&x, 1);
     }
     if (me == 1) {
         shmem_uint64_wait_until(&flag, SHMEM_CMP_EQ, 1);
-        shmem_int_p(&x, 1, 0);
-        if (mended)
-            shmem_quiet();
+        x = 1;
         shmem_long_atomic_inc(&n, 2);
     }
 }
 
-/* A word is loaded a second time, after a second put of the same place. */
-static void o4_again(void)
+/* A word is stored a second time, after a second get of the same place. Most likely the get is first, which is the harder case. */
+static void o5_again(void)
 {
     for (int i = 0; i < 2; i++) {
         if (me == 0)
-            shmem_int_p(&x, i, 1);
+            sink = shmem_int_g(&x, 1);
         if (i == 0 || mended)
-            shmem_barrier_all();
-        else
             shmem_sync_all();
+        else
+            usleep(50000);
         if (me == 1)
-            read_x();
+            x = i;
         shmem_sync_all();
     }
 }
@@ -154,5 +152,5 @@ static void o14_added(void)
 
 const struct litmus litmus_again[] = {
     {"o6_again", "O6", o6_again},   {"o3_again", "O3", o3_again}, {"o8_learned", "O8", o8_learned}, {"o8_again", "O8", o8_again},
-    {"o4_again", "O4", o4_again},   {"o14_added", "O14", o14_added}, {NULL, NULL, NULL},
+    {"o5_again", "O5", o5_again},   {"o14_added", "O14", o14_added}, {NULL, NULL, NULL},
 };
