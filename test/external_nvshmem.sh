@@ -39,7 +39,12 @@ names() { # options of the compiler
     printf '#include <nvshmem.h>\n#include <nvshmemx.h>\n' > "$work/names.cu"
     "$nvcc" -E -arch=compute_90 "$@" "$work/names.cu" | grep -oE '\bnvshmemx?_[A-Za-z0-9_]+ *\(' | tr -d ' (' | sort -u
 }
-names "-I$FULMAR_NVSHMEM/src/include" > "$work/theirs"
+# CMake writes these three headers; a checkout that it has not configured has their sources, of which the names need no options.
+for header in nvshmem_build_options.h nvshmem_version.h device/pt-to-pt/transfer_device.cuh; do
+    mkdir -p "$(dirname "$work/configured/non_abi/$header")"
+    sed '/^#cmakedefine/d; s/@INFO_BUILD_VARS@/""/; s/@[A-Z_]*@/0/' "$FULMAR_NVSHMEM/src/include/non_abi/$header.in" > "$work/configured/non_abi/$header"
+done
+names "-I$FULMAR_NVSHMEM/src/include" "-I$work/configured" > "$work/theirs"
 names "-I$top_srcdir/include" "-I$top_srcdir/include/nvshmem" "-I$top_srcdir/src" > "$work/ours"
 sed '/^#/d; s/ .*//; s/\*/.*/g' "$top_srcdir/include/nvshmem/nvshmem_names.txt" > "$work/patterns"
 comm -23 "$work/theirs" "$work/ours" > "$work/missing"

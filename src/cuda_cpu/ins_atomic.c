@@ -15,7 +15,7 @@ static int order(struct ptx *p, int otherwise)
 
 static uint8_t space(struct ptx *p)
 {
-    return cc_which(p, "shared shared::cta") >= 0 ? SPACE_SHARED : cc_has(p, "global") ? SPACE_GLOBAL : SPACE_GENERIC;
+    return cc_which(p, "shared shared::cta shared::cluster") >= 0 ? SPACE_SHARED : cc_has(p, "global") ? SPACE_GLOBAL : SPACE_GENERIC;
 }
 
 /* 16 bits: an update of the 8 bytes around them. */
@@ -88,6 +88,20 @@ static void emit_atom(struct ptx *p, const struct cc_row *r)
     cc_done(p, d, s, t.width, t.class == PTX_S);
 }
 
+/* vm: an enum zc_wide_op. */
+static void emit_wide(struct ptx *p, const struct cc_row *r)
+{
+    const struct ptx_operand *d = cc_operand(p, 0);
+    struct ptx_type t = p->ins->type[0];
+    bool cas = r->vm == WIDE_CAS;
+    order(p, __ATOMIC_RELAXED);
+    uint32_t v = cc_source(p, 2u + cas, t), cond = cas ? cc_source(p, 2, t) : v;
+    struct zc_addr a = cc_address(p, cc_operand(p, 1), space(p));
+    uint32_t s = cc_into(p, d, t.width);
+    cc_wide(p, r->vm, s, a, v, cond);
+    cc_done(p, d, s, t.width, false);
+}
+
 /* f16 and bf16, one or a pair. */
 static void emit_half(struct ptx *p, const struct cc_row *r)
 {
@@ -101,6 +115,11 @@ static void emit_half(struct ptx *p, const struct cc_row *r)
 static void emit_fence(struct ptx *p, const struct cc_row *r)
 {
     int how = order(p, r->vm);
+    cc_which(p, "mbarrier_init"); /* memory that asynchronous copies access is the same memory */
+    if (cc_has(p, "proxy")) {
+        cc_which(p, "async alias");
+        cc_which(p, "global shared::cta shared::cluster");
+    }
     cc_emit(p, OP_FENCE, 0, 0, 0)->w = (uint8_t)how;
 }
 
@@ -114,6 +133,7 @@ static const struct cc_row rows[] = {
     ATOM("and", PTX_B, AAND), ATOM("or", PTX_B, AOR), ATOM("xor", PTX_B, AXOR), ATOM("exch", PTX_B, AXCHG),
     ATOM("cas", PTX_B, ACAS), ATOM("min", PTX_U, AUMIN), ATOM("min", PTX_S, ASMIN), ATOM("max", PTX_U, AUMAX),
     ATOM("max", PTX_S, ASMAX), UPDATE("inc", PTX_U, cc_inc), UPDATE("dec", PTX_U, cc_dec),
+    {"atom", "exch", PTX_WIDE, emit_wide, WIDE_EXCHANGE, NULL, NULL}, {"atom", "cas", PTX_WIDE, emit_wide, WIDE_CAS, NULL, NULL},
     {"fence", "", 0, emit_fence, __ATOMIC_ACQ_REL, NULL, NULL},
     {"membar", "", 0, emit_fence, __ATOMIC_SEQ_CST, NULL, NULL},
 };

@@ -8,9 +8,9 @@ enum order { WEAK, VOLATILE, RELAXED, ACQUIRE, RELEASE };
 /* The state space that the modifiers name. */
 static uint8_t space(struct ptx *p)
 {
-    static const uint8_t spaces[] = {SPACE_GLOBAL, SPACE_CONST, SPACE_SHARED, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM,
+    static const uint8_t spaces[] = {SPACE_GLOBAL, SPACE_CONST, SPACE_SHARED, SPACE_SHARED, SPACE_SHARED, SPACE_LOCAL, SPACE_PARAM,
                                      SPACE_PARAM, SPACE_PARAM};
-    int k = cc_which(p, "global const shared shared::cta local param param::entry param::func");
+    int k = cc_which(p, "global const shared shared::cta shared::cluster local param param::entry param::func");
     return k < 0 ? SPACE_GENERIC : spaces[k];
 }
 
@@ -80,6 +80,15 @@ static void load(struct ptx *p, uint32_t slot, struct zc_addr a, unsigned width,
         fence(p, __ATOMIC_ACQUIRE);
 }
 
+void cc_wide(struct ptx *p, unsigned what, uint32_t d, struct zc_addr a, uint32_t v, uint32_t cond)
+{
+    a = flat(p, a);
+    struct zc_ins *i = cc_emit(p, OP_WIDE, d, a.base, v);
+    i->c = cond;
+    i->n = (uint8_t)what;
+    i->imm = a.imm;
+}
+
 static void store(struct ptx *p, uint32_t slot, struct zc_addr a, unsigned width, enum order how)
 {
     unsigned lg = zc_log2(width);
@@ -127,13 +136,40 @@ static struct access access_of(struct ptx *p, unsigned memory, unsigned elements
     return a;
 }
 
+/*
+ * A vector of up to 16 bytes whose order is named is one access, as on GPUs: CUB keeps a flag and a value in one. whole: the slot of all elements.
+ */
+static void access_whole(struct ptx *p, struct access a, uint32_t whole, unsigned bytes, bool stores)
+{
+    unsigned step = bytes < 16 ? bytes : 16;
+    a.at = flat(p, a.at);
+    for (unsigned k = 0; k < bytes; k += step, a.at.imm += step)
+        if (step == 16)
+            cc_wide(p, stores ? WIDE_STORE : WIDE_LOAD, whole + k, a.at, whole + k, whole);
+        else if (stores)
+            store(p, whole + k, a.at, step, a.how);
+        else
+            load(p, whole + k, a.at, step, a.how);
+}
+
+static bool is_whole(const struct access *a, struct ptx_type t)
+{
+    return a->param == ZC_NONE && (t.width == 16 || (a->n > 1 && a->how != WEAK));
+}
+
 static void emit_ld(struct ptx *p, const struct cc_row *r)
 {
     (void)r;
     struct ptx_type t = p->ins->type[0];
     struct access a = access_of(p, 1, 0);
-    uint32_t slot[8];
+    uint32_t slot[8], whole = is_whole(&a, t) ? cc_temp(p, t.width * a.n) : ZC_NONE;
+    if (whole != ZC_NONE)
+        access_whole(p, a, whole, t.width * a.n, false);
     for (unsigned k = 0; k < a.n; k++) { /* all elements before any register: one may have the address */
+        if (whole != ZC_NONE) {
+            slot[k] = whole + k * t.width;
+            continue;
+        }
         slot[k] = a.n == 1 ? cc_into(p, &a.element[k], t.width) : cc_temp(p, t.width);
         if (a.param != ZC_NONE) {
             zc_move(p->m, slot[k], a.param + k * t.width, t.width);
@@ -143,7 +179,7 @@ static void emit_ld(struct ptx *p, const struct cc_row *r)
         a.at.imm += t.width;
     }
     for (unsigned k = 0; k < a.n; k++) {
-        uint32_t s = a.n == 1 ? slot[k] : cc_into(p, &a.element[k], t.width);
+        uint32_t s = a.n == 1 && whole == ZC_NONE ? slot[k] : cc_into(p, &a.element[k], t.width);
         zc_move(p->m, s, slot[k], t.width);
         cc_done(p, &a.element[k], s, t.width, t.class == PTX_S);
     }
@@ -154,8 +190,13 @@ static void emit_st(struct ptx *p, const struct cc_row *r)
     (void)r;
     struct ptx_type t = p->ins->type[0];
     struct access a = access_of(p, 0, 1);
+    uint32_t whole = is_whole(&a, t) ? cc_temp(p, t.width * a.n) : ZC_NONE;
     for (unsigned k = 0; k < a.n; k++) {
         uint32_t s = cc_value(p, &a.element[k], t);
+        if (whole != ZC_NONE) {
+            zc_move(p->m, whole + k * t.width, s, t.width);
+            continue;
+        }
         if (a.param != ZC_NONE) {
             zc_move(p->m, a.param + k * t.width, s, t.width);
             continue;
@@ -163,6 +204,8 @@ static void emit_st(struct ptx *p, const struct cc_row *r)
         store(p, s, a.at, t.width, a.how);
         a.at.imm += t.width;
     }
+    if (whole != ZC_NONE)
+        access_whole(p, a, whole, t.width * a.n, true);
 }
 
 /* ---- moves and addresses ---------------------------------------------------------------------------------------- */
@@ -260,15 +303,22 @@ static void emit_cp_async(struct ptx *p, const struct cc_row *r)
     cc_has(p, "shared");
     cc_has(p, "shared::cta");
     cc_has(p, "global");
-    const struct ptx_operand *n = cc_operand(p, 2);
-    if (p->ins->nop != 3 || n->kind != O_INT)
-        ptx_fail(p, "cp.async with more than an address, an address and a size is not supported");
+    const struct ptx_operand *n = cc_operand(p, 2), *some = p->ins->nop == 4 ? cc_operand(p, 3) : NULL;
+    bool sized = some && (some->kind == O_INT || (some->kind == O_REG && p->regs.v[some->index].width == 4));
+    if (p->ins->nop > 4 || (some && !sized) || n->kind != O_INT)
+        ptx_fail(p, "cp.async with more than addresses and sizes is not supported");
     struct zc_addr to = flat(p, cc_address(p, cc_operand(p, 0), SPACE_SHARED));
     struct zc_addr from = flat(p, cc_address(p, cc_operand(p, 1), SPACE_GLOBAL));
     uint32_t d = cc_temp(p, 8), s = cc_temp(p, 8);
     cc_emit(p, OP_PADD, d, to.base, 0)->imm = to.imm;
     cc_emit(p, OP_PADD, s, from.base, 0)->imm = from.imm;
-    cc_emit(p, OP_COPY, d, s, (uint32_t)n->value);
+    if (!sized) {
+        cc_emit(p, OP_COPY, d, s, (uint32_t)n->value);
+        return;
+    }
+    for (uint32_t k = 0; k < (uint32_t)n->value; k += 4) /* what the source does not fill is zero */
+        cc_emit(p, OP_ST_4, cc_constant(p, 0, 4), d, 0)->imm = k;
+    cc_emit(p, OP_COPY_SIZED, d, s, zc_resize(p->m, cc_source(p, 3, cc_u32), 4, 8, false));
 }
 
 static void emit_cp_wait(struct ptx *p, const struct cc_row *r)
@@ -277,10 +327,10 @@ static void emit_cp_wait(struct ptx *p, const struct cc_row *r)
 }
 
 static const struct cc_row rows[] = {
-    {"ld", "", PTX_INT | PTX_F, emit_ld, 0, NULL, NULL},
+    {"ld", "", PTX_INT | PTX_F | PTX_WIDE, emit_ld, 0, NULL, NULL},
     {"ldu", "", PTX_INT | PTX_F, emit_ld, 0, NULL, NULL},
-    {"st", "", PTX_INT | PTX_F, emit_st, 0, NULL, NULL},
-    {"mov", "", PTX_INT | PTX_F | PTX_P | PTX_H, emit_mov, 0, NULL, NULL},
+    {"st", "", PTX_INT | PTX_F | PTX_WIDE, emit_st, 0, NULL, NULL},
+    {"mov", "", PTX_INT | PTX_F | PTX_P | PTX_H | PTX_WIDE, emit_mov, 0, NULL, NULL},
     {"cvta", "", PTX_INT, emit_cvta, 0, NULL, NULL},
     {"isspacep", "", 0, emit_isspacep, 0, NULL, NULL},
     {"prefetch", "", 0, emit_prefetch, 0, NULL, NULL},

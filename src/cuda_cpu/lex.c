@@ -218,7 +218,7 @@ bool ptx_type_named(const char *text, struct ptx_type *t)
         {PTX_U, 1, "u8"}, {PTX_U, 2, "u16"}, {PTX_U, 4, "u32"}, {PTX_U, 8, "u64"}, {PTX_S, 1, "s8"}, {PTX_S, 2, "s16"},
         {PTX_S, 4, "s32"}, {PTX_S, 8, "s64"}, {PTX_B, 1, "b8"}, {PTX_B, 2, "b16"}, {PTX_B, 4, "b32"}, {PTX_B, 8, "b64"},
         {PTX_F, 4, "f32"}, {PTX_F, 8, "f64"}, {PTX_P, 1, "pred"}, {PTX_H, 2, "f16"}, {PTX_H, 4, "f16x2"},
-        {PTX_H, 2, "bf16"}, {PTX_H, 4, "bf16x2"}, {PTX_PAIR, 4, "u16x2"}, {PTX_PAIR, 4, "s16x2"},
+        {PTX_H, 2, "bf16"}, {PTX_H, 4, "bf16x2"}, {PTX_PAIR, 4, "u16x2"}, {PTX_PAIR, 4, "s16x2"}, {PTX_WIDE, 16, "b128"},
     };
     for (unsigned k = 0; k < sizeof types / sizeof *types; k++)
         if (strcmp(types[k].name, text) == 0) {

@@ -242,7 +242,7 @@ static void instruction(struct ptx *p, struct ptx_ins *i)
         cc_emit(p, OP_BRC, 0, cc_register(p, i->guard - 1), 0);
         set_target(m, skip, i->unless ? FIX_C : FIX_B, m->code.n);
     }
-    if (!cc_by_rows(p, control, sizeof control / sizeof *control) && !cc_arith(p) && !cc_half(p) && !cc_compare(p) && !cc_memory(p) &&
+    if (!cc_by_rows(p, control, sizeof control / sizeof *control) && !cc_arith(p) && !cc_half(p) && !cc_compare(p) && !cc_mbarrier(p) && !cc_memory(p) &&
         !cc_float(p) && !cc_convert(p) && !cc_atomic(p) && !cc_group(p) &&
         !cc_texture(p))
         refuse(p, "");

@@ -28,6 +28,7 @@ bool cc_arith(struct ptx *p);   /* ins_arith.c */
 bool cc_float(struct ptx *p);   /* ins_float.c */
 bool cc_compare(struct ptx *p); /* ins_compare.c */
 bool cc_convert(struct ptx *p); /* ins_convert.c */
+bool cc_mbarrier(struct ptx *p); /* ins_mbarrier.c: before cc_memory and cc_group */
 bool cc_memory(struct ptx *p);  /* ins_memory.c */
 bool cc_atomic(struct ptx *p);  /* ins_atomic.c */
 bool cc_half(struct ptx *p);    /* ins_half.c: before cc_compare */
@@ -51,6 +52,8 @@ uint32_t cc_into(struct ptx *p, const struct ptx_operand *o, unsigned width);
 void cc_done(struct ptx *p, const struct ptx_operand *o, uint32_t slot, unsigned width, bool sign);
 uint32_t cc_register(struct ptx *p, uint32_t reg);      /* its slot */
 uint32_t cc_variable(struct ptx *p, struct ptx_var *v); /* the slot of a PARAM or LOCAL */
+/* One access of 16 bytes or an update of them, an enum zc_wide_op; v: the operand, cond: of CAS. */
+void cc_wide(struct ptx *p, unsigned what, uint32_t d, struct zc_addr a, uint32_t v, uint32_t cond);
 /* An address operand: base + index + imm; index ZC_NONE: none. */
 struct zc_addr cc_address(struct ptx *p, const struct ptx_operand *o, uint8_t space);
 uint32_t cc_shared_base(struct ptx *p);

@@ -128,7 +128,11 @@ static const struct special {
     {"%lanemask_ge", BUILTIN_SUBGROUP_GE_MASK, 0}, {"%lanemask_gt", BUILTIN_SUBGROUP_GT_MASK, 0},
     {"%lanemask_le", BUILTIN_SUBGROUP_LE_MASK, 0}, {"%lanemask_lt", BUILTIN_SUBGROUP_LT_MASK, 0},
     {"%envreg1", BUILTIN_GRID_BARRIER, 1}, {"%envreg2", BUILTIN_GRID_BARRIER, 0},
-    {"WARP_SZ", 0, 32}, {"%smid", 0, 0}, {"%nsmid", 0, 1}, {"%gridid", 0, 0},
+    {"%clusterid.x", BUILTIN_GROUP_ID, 0}, {"%clusterid.y", BUILTIN_GROUP_ID, 1}, {"%clusterid.z", BUILTIN_GROUP_ID, 2},
+    {"%nclusterid.x", BUILTIN_GROUPS, 0}, {"%nclusterid.y", BUILTIN_GROUPS, 1}, {"%nclusterid.z", BUILTIN_GROUPS, 2},
+    {"%cluster_ctaid.x", 0, 0}, {"%cluster_ctaid.y", 0, 0}, {"%cluster_ctaid.z", 0, 0}, {"%cluster_ctarank", 0, 0},
+    {"%cluster_nctaid.x", 0, 1}, {"%cluster_nctaid.y", 0, 1}, {"%cluster_nctaid.z", 0, 1}, {"%cluster_nctarank", 0, 1},
+    {"%is_explicit_cluster", 0, 0}, {"WARP_SZ", 0, 32}, {"%smid", 0, 0}, {"%nsmid", 0, 1}, {"%gridid", 0, 0},
     {"%clock", 1, 0}, {"%clock_hi", 1, 32}, {"%clock64", 1, 0},
     {"%globaltimer", 1, 0}, {"%globaltimer_lo", 1, 0}, {"%globaltimer_hi", 1, 32},
 };

@@ -80,12 +80,14 @@ static void performance(struct ptx *p, struct ptx_fn *f)
 {
     while (p->tok.kind == T_NAME && p->tok.text[0] == '.') {
         const char *word = ptx_name(p, "a directive");
-        bool required = strcmp(word, ".reqntid") == 0;
+        bool required = strcmp(word, ".reqntid") == 0, cluster = strcmp(word, ".reqnctapercluster") == 0;
         if (required)
             f->group[0] = f->group[1] = f->group[2] = 1;
         for (unsigned k = 0; p->tok.kind == T_INT || p->tok.kind == T_STRING; k++) {
             if (required && k < 3)
                 f->group[k] = (uint32_t)p->tok.value;
+            if (cluster && p->tok.value != 1)
+                ptx_fail(p, "kernel %s: clusters of several groups are not supported", f->name);
             ptx_next(p);
             if (!ptx_accept(p, ','))
                 break;

@@ -16,8 +16,8 @@
 
 #include "ze_cpu/module.h"
 
-enum ptx_class { PTX_U = 1, PTX_S = 2, PTX_B = 4, PTX_F = 8, PTX_P = 16, PTX_H = 32, PTX_PAIR = 64 };
-/* PTX_H: floating point of 16 bits, also packed; PTX_PAIR: two integers of 16 bits. */
+enum ptx_class { PTX_U = 1, PTX_S = 2, PTX_B = 4, PTX_F = 8, PTX_P = 16, PTX_H = 32, PTX_PAIR = 64, PTX_WIDE = 128 };
+/* PTX_H: floating point of 16 bits, also packed; PTX_PAIR: two integers of 16 bits; PTX_WIDE: 128 bits. */
 enum { PTX_INT = PTX_U | PTX_S | PTX_B };
 
 struct ptx_type {
@@ -61,7 +61,7 @@ struct ptx_operand {
     const char *name;     /* NAME, SPECIAL */
 };
 
-enum { PTX_MODS = 12, PTX_TYPES = 3, CC_HASH = 1021, CC_SPECIALS = 40 };
+enum { PTX_MODS = 12, PTX_TYPES = 3, CC_HASH = 1021, CC_SPECIALS = 64 };
 
 /* Of .loc; file is the number of a .file. */
 struct ptx_source {

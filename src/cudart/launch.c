@@ -312,13 +312,14 @@ cudaError_t cudaLaunchCooperativeKernel(const void *host, dim3 g, dim3 b, void *
     return e ? e : launched(DRIVER(cuLaunchCooperativeKernel)(f, g.x, g.y, g.z, b.x, b.y, b.z, (unsigned)shared, stream, args));
 }
 
-/* Of the attributes, all but one say how a GPU places blocks, which changes no result. */
+/* Of the attributes, all but clusters of several blocks say how a GPU places blocks, which changes no result. */
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *host, void **args)
 {
     int cooperative = 0;
     for (unsigned k = 0; k < c->numAttrs; k++) {
         cooperative |= c->attrs[k].id == cudaLaunchAttributeCooperative && c->attrs[k].val.cooperative;
-        if (c->attrs[k].id == cudaLaunchAttributeClusterDimension)
+        if (c->attrs[k].id == cudaLaunchAttributeClusterDimension &&
+            (c->attrs[k].val.clusterDim.x > 1 || c->attrs[k].val.clusterDim.y > 1 || c->attrs[k].val.clusterDim.z > 1))
             return rt_result(cudaErrorNotSupported);
     }
     return (cooperative ? cudaLaunchCooperativeKernel : cudaLaunchKernel)(host, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream);

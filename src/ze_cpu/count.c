@@ -51,6 +51,13 @@ static void move(const struct zc_item *it, uint32_t to, uint32_t from, uint32_t 
 /* An atomic operation's operands: 8 bytes of the address, and those of values that it has. 0: it is not one. */
 static int atomic_accesses(const struct zc_ins *i, struct zc_access v[ZC_ACCESSES])
 {
+    if (i->op == OP_WIDE) {
+        v[0] = (struct zc_access){i->d, i->n == WIDE_STORE ? 0 : 16, false, true};
+        v[1] = (struct zc_access){i->a, 8, true, false};
+        v[2] = (struct zc_access){i->b, i->n == WIDE_LOAD ? 0 : 16, true, false};
+        v[3] = (struct zc_access){i->c, i->n == WIDE_CAS ? 16 : 0, true, false};
+        return ZC_ACCESSES;
+    }
     if (i->op < OP_ALOAD_RLX_4 || (i->op > OP_AFLAG && i->op != OP_AUPDATE_4 && i->op != OP_AUPDATE_8))
         return 0;
     int store = i->op >= OP_ASTORE_RLX_4 && i->op <= OP_ASTORE_SEQ_8, values = i->op >= OP_AXCHG_4 && i->op != OP_AFLAG;

@@ -52,7 +52,7 @@
     ZC_W2(AUMAX) ZC_W2(ACAS) ZC_ROW(AFLAG) ZC_ROW(FENCE) ZC_ROW(PREFETCH)                                             \
     ZC_ROW(BR) ZC_ROW(BRC) ZC_ROW(SWITCH) ZC_ROW(CALL) ZC_ROW(RET) ZC_ROW(RETV) ZC_ROW(BARRIER) ZC_ROW(GROUP)         \
     ZC_ROW(PRINTF) ZC_ROW(TO_SPACE) ZC_ROW(HALF_LD) ZC_ROW(HALF_ST) ZC_ROW(ASYNC_COPY)                \
-    ZC_ROW(WARP) ZC_ROW(NAMED) ZC_ROW(EXIT) ZC_W2(AUPDATE) ZC_ROW(PRINTF_PACKED)
+    ZC_ROW(WARP) ZC_ROW(NAMED) ZC_ROW(EXIT) ZC_W2(AUPDATE) ZC_ROW(PRINTF_PACKED) ZC_ROW(WIDE)
 /* clang-format on */
 
 #define ZC_ROW(name) OP_##name,
@@ -88,6 +88,9 @@ enum zc_warp_op {
     WARP_MATCH_ALL_8, WARP_IDX, WARP_UP, WARP_DOWN, WARP_BFLY, WARP_ADD, WARP_UMIN, WARP_UMAX, WARP_SMIN, WARP_SMAX,
     WARP_AND, WARP_OR, WARP_XOR, WARP_ACTIVE,
 };
+
+/* What an OP_WIDE does (n) with 16 bytes at a + imm, sequentially consistent. d: what was there; b: the operand; c: what CAS compares with. */
+enum zc_wide_op { WIDE_LOAD, WIDE_STORE, WIDE_EXCHANGE, WIDE_CAS };
 
 /*
  * What an OP_NAMED does (w): a barrier of CUDA that has a number and may have a count of threads. ARRIVE does not wait; ALL to

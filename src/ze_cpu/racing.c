@@ -52,7 +52,7 @@ static uint64_t word(const struct zc_vm *x, const struct zc_item *it, const stru
 
 static bool is_atomic(const struct zc_ins *i)
 {
-    return (i->op >= OP_ALOAD_RLX_4 && i->op <= OP_AFLAG) || i->op == OP_AUPDATE_4 || i->op == OP_AUPDATE_8;
+    return (i->op >= OP_ALOAD_RLX_4 && i->op <= OP_AFLAG) || i->op == OP_AUPDATE_4 || i->op == OP_AUPDATE_8 || i->op == OP_WIDE;
 }
 
 static int order_of(const struct zc_ins *i)
@@ -68,6 +68,7 @@ static int order_of(const struct zc_ins *i)
     case OP_ALOAD_SEQ_8:
     case OP_ASTORE_SEQ_4:
     case OP_ASTORE_SEQ_8:
+    case OP_WIDE:
         return __ATOMIC_SEQ_CST;
     }
     return i->op >= OP_AXCHG_4 ? i->w : __ATOMIC_RELAXED;

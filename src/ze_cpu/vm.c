@@ -22,6 +22,7 @@
 #include "ze_cpu/print.h"
 #include "ze_cpu/racing.h"
 #include "ze_cpu/vm_op.h"
+#include "ze_cpu/wide.h"
 
 enum { QUANTUM = 4096 };
 
@@ -357,6 +358,20 @@ on_PRINTF_PACKED:
     if (x->what)
         goto fault;
     NEXT
+on_WIDE: {
+    struct zc_wide *p = MEM(struct zc_wide, ADDR, 16, i->n == WIDE_LOAD ? "atomic load" : i->n == WIDE_STORE ? "atomic store" : "atomic"), v, cond, old;
+    memcpy(&v, f + i->b, sizeof v);
+    memcpy(&cond, f + i->c, sizeof cond);
+    if (i->n == WIDE_STORE) {
+        WRITES
+        zc_wide_store(p, v);
+        NEXT
+    }
+    old = i->n == WIDE_LOAD ? zc_wide_load(p) : i->n == WIDE_CAS ? zc_wide_swap(p, cond, v) : zc_wide_exchange(p, v);
+    memcpy(f + i->d, &old, sizeof old);
+    POLLED(old.word[0] ^ old.word[1] * 31)
+    NEXT
+}
 on_TO_SPACE:
     R(u64, i->d) = zc_vm_to_space(it, R(u64, i->a), i->b);
     NEXT

@@ -6,8 +6,7 @@
 #   FULMAR_POLYBENCH_GPU   https://github.com/sgrauerg/polybenchGpu
 #   OTHERS                 names of the programs to run; default: all
 #
-# Samples that are not here need what the driver or the runtime for the CPU lacks, by the calls and instructions that they have: tensor cores (*TensorCoreGemm); mbarrier
-# (simpleAWBarrier); launches by kernels (cdp*); pools of other processes (streamOrderedAllocationIPC); two GPUs (streamOrderedAllocationP2P); events of
+# Samples that are not here need what the driver or the runtime for the CPU lacks, by the calls and instructions that they have: tensor cores (*TensorCoreGemm); launches by kernels (cdp*); pools of other processes (streamOrderedAllocationIPC); two GPUs (streamOrderedAllocationP2P); events of
 # other processes (simpleIPC); attributes of streams (simpleAttributes); an error of its own for a failed assert (simpleAssert); or another library (NVRTC,
 # cuBLAS, cuFFT, cuRAND, NPP, OpenGL and the like).
 # graphMemoryFootprint, simplePitchLinearTexture, convolutionTexture and HSOpticalFlow run for many minutes.
@@ -93,6 +92,8 @@ if [ "${FULMAR_CUDA_SAMPLES-}" ]; then
     sample 2_Concepts_and_Techniques/reductionMultiBlockCG 'GPU result = 1\.99240' # the host's sum is 1.99240136
     sample 5_Domain_Specific/quasirandomGenerator 'L1 norm: [0-9.]+E-(0[7-9]|1)'
     sample 5_Domain_Specific/SobolQRNG 'L1-Error: 0$'
+    sample 0_Introduction/simpleAWBarrier "$passed" # mbarrier
+    sample 3_CUDA_Features/globalToShmemAsyncCopy 'Result = PASS' -wA=64 -hA=64 -wB=64 -hB=64 # cp.async
     sample 4_CUDA_Libraries/lineOfSight 'Test passed' # Thrust's scan
     for k in 0 1 2 3 4 5 6 7 8 9; do
         sample 2_Concepts_and_Techniques/reduction 'Test passed' --n=65536 --kernel=$k --iterations=1
