@@ -1,13 +1,14 @@
 /*
- * asynchronous.c - barriers in shared memory, copies that they count, clusters of one group, and accesses of 16 bytes, by small PTX programs.
+ * asynchronous.c - barriers in shared memory, copies that they count, clusters of one group, accesses of 16 bytes, and
+ * frees during kernels, by small PTX programs.
  */
 #include "ct.h"
 
 static uint32_t *out;
 enum { OUT = 4096 };
 
-/* Run a kernel k of this body with `groups` groups of `items`; %i: the thread in its group, %all: in the grid; %r0 is its result. */
-static int run(unsigned groups, unsigned items, void *data, const char *before, const char *body)
+/* A module with a kernel k of this body; %i: the thread in its group, %all: in the grid; %r0 is its result. */
+static CUmodule build(const char *before, const char *body)
 {
     CUmodule m = NULL;
     ct_text.n = 0;
@@ -18,6 +19,13 @@ static int run(unsigned groups, unsigned items, void *data, const char *before, 
            "st.global.u32 [%%out], %%r0;\nret;\n}\n",
            before, body);
     CHECKF(!ct_build(&m, ct_text.s), "%s", ct_log);
+    return m;
+}
+
+/* Run it with `groups` groups of `items`. */
+static int run(unsigned groups, unsigned items, void *data, const char *before, const char *body)
+{
+    CUmodule m = build(before, body);
     memset(out, 0xff, OUT * sizeof *out);
     int good = m && !ct_run(m, "k", groups, items, 0, (void *[]){&out, &data});
     if (m)
@@ -154,6 +162,51 @@ static void wide(void)
     CHECK(!cuMemFreeHost(data));
 }
 
+/* Catches: memory that is freed while a kernel uses it. The kernel counts for a while before it sets *out. */
+static void frees(void)
+{
+    CUmodule m = build("", "mov.u32 %r1, 0; again: add.u32 %r1, %r1, 1; setp.lt.u32 %p0, %r1, 3000000; @%p0 bra again; mov.u32 %r0, %r1;");
+    CUfunction f;
+    CUstream s;
+    if (!m)
+        return;
+    CT(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    CT(cuModuleGetFunction(&f, m, "k"));
+    for (unsigned k = 0; k < 2; k++) {
+        CUdeviceptr at;
+        void *host = k ? ct_memory(64) : NULL;
+        CT(cuMemAlloc(&at, 64));
+        *(volatile uint32_t *)out = 0;
+        CT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, (void *[]){&out, &out}, NULL));
+        CHECK(!(host ? cuMemFreeHost(host) : cuMemFree(at)));
+        CHECKF(*(volatile uint32_t *)out == 3000000, "the free came before the end of the kernel: %u", *out);
+        CHECK(!cuStreamSynchronize(s) && (!host || !cuMemFree(at)));
+    }
+    CHECK(!cuStreamDestroy(s) && !cuModuleUnload(m));
+}
+
+/* Catches: a program that asks for which architecture its kernel was compiled, as CUB does, and gets no or another one. */
+static void architectures(void)
+{
+    static const char *const texts[] = {".version 8.0\n.target sm_80\n", ".version 8.5\n.target sm_90a, debug\n"};
+    for (unsigned k = 0; k < 2; k++) {
+        CUmodule m = NULL;
+        CUfunction f;
+        void *call;
+        CT(ct_get("cuFuncGetAttribute", &call, 12000, 0, NULL));
+        CUresult (*get)(int *, int, CUfunction) = (CUresult (*)(int *, int, CUfunction))call;
+        int ptx_version = 0, binary = 0, bytes = 0;
+        ct_text.n = 0;
+        ct_add("%s.address_size 64\n.visible .entry k()\n{\nret;\n}\n", texts[k]);
+        CHECKF(!ct_build(&m, ct_text.s), "%s", ct_log);
+        CT(cuModuleGetFunction(&f, m, "k"));
+        CHECK(!get(&ptx_version, 5, f) && ptx_version == (k ? 90 : 80));
+        CHECK(!get(&binary, 6, f) && binary == 90);
+        CHECK(!get(&bytes, 8, f) && bytes >= 48 << 10);
+        CHECK(!cuModuleUnload(m));
+    }
+}
+
 int main(void)
 {
     ct_up();
@@ -162,5 +215,7 @@ int main(void)
     RUN(copies, "copies that an mbarrier counts, to and from shared memory");
     RUN(clusters, "clusters of one group");
     RUN(wide, "accesses and atomics of 16 bytes");
+    RUN(frees, "a free waits for kernels");
+    RUN(architectures, "attributes of kernels");
     return tap_end();
 }

@@ -464,51 +464,6 @@ static void streams(void)
     CHECK(!cuCtxPopCurrent(&c) && cuStreamSynchronize(NULL) == CUDA_ERROR_INVALID_CONTEXT && !cuCtxPushCurrent(c));
 }
 
-/* Catches: memory that is freed while a kernel uses it. The kernel counts for a while before it sets *out. */
-static void frees(void)
-{
-    CUmodule m = ptx("", "mov.u32 %r1, 0; again: add.u32 %r1, %r1, 1; setp.lt.u32 %p0, %r1, 3000000; @%p0 bra again; mov.u32 %r0, %r1;");
-    CUfunction f;
-    CUstream s;
-    if (!m)
-        return;
-    CT(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
-    CT(cuModuleGetFunction(&f, m, "k"));
-    for (unsigned k = 0; k < 2; k++) {
-        CUdeviceptr at;
-        void *host = k ? ct_memory(64) : NULL;
-        CT(cuMemAlloc(&at, 64));
-        *(volatile uint32_t *)out = 0;
-        CT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, (void *[]){&out}, NULL));
-        CHECK(!(host ? cuMemFreeHost(host) : cuMemFree(at)));
-        CHECKF(*(volatile uint32_t *)out == 3000000, "the free came before the end of the kernel: %u", *out);
-        CHECK(!cuStreamSynchronize(s) && (!host || !cuMemFree(at)));
-    }
-    CHECK(!cuStreamDestroy(s) && !cuModuleUnload(m));
-}
-
-/* Catches: a program that asks for which architecture its kernel was compiled, as CUB does, and gets no or another one. */
-static void architectures(void)
-{
-    static const char *const texts[] = {".version 8.0\n.target sm_80\n", ".version 8.5\n.target sm_90a, debug\n"};
-    for (unsigned k = 0; k < 2; k++) {
-        CUmodule m = NULL;
-        CUfunction f;
-        void *call;
-        CT(ct_get("cuFuncGetAttribute", &call, 12000, 0, NULL));
-        CUresult (*get)(int *, int, CUfunction) = (CUresult (*)(int *, int, CUfunction))call;
-        int ptx_version = 0, binary = 0, bytes = 0;
-        ct_text.n = 0;
-        ct_add("%s.address_size 64\n.visible .entry k()\n{\nret;\n}\n", texts[k]);
-        CHECKF(!ct_build(&m, ct_text.s), "%s", ct_log);
-        CT(cuModuleGetFunction(&f, m, "k"));
-        CHECK(!get(&ptx_version, 5, f) && ptx_version == (k ? 90 : 80));
-        CHECK(!get(&binary, 6, f) && binary == 90);
-        CHECK(!get(&bytes, 8, f) && bytes >= 48 << 10);
-        CHECK(!cuModuleUnload(m));
-    }
-}
-
 /* A second process maps memory of this one by its handle. */
 static void handles(void)
 {
@@ -581,8 +536,6 @@ int main(void)
     RUN(refusals, "what is not supported is named with its line");
     RUN(fatbins, "fatbins");
     RUN(streams, "streams and events");
-    RUN(frees, "a free waits for kernels");
-    RUN(architectures, "attributes of kernels");
     RUN(handles, "handles of memory for other processes");
     return tap_end();
 }
