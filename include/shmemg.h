@@ -88,6 +88,7 @@ typedef ulong uint64_t;
 #endif
 
 #include "device/lib/amo.h"
+#include "device/lib/complete.h"
 #include "device/lib/gpc.h"
 #include "device/lib/many.h"
 #include "device/lib/sync.h"
@@ -284,6 +285,21 @@ SHMEMG_FN_(void *, _ptr, (const void *dest, int pe), return shi_ptr(ctx, dest, p
     SHMEMG_FN0_(int, _sync_all##S, return shi_sync(ctx, G, shi_team_world(ctx)))                                      \
     SHMEMG_FN_(int, _team_sync##S, (shmem_team_t team), return shi_sync(ctx, G, team))
 SHMEMG_GROUPS_(SHMEMG_ORDER_, )
+
+/* For some PEs of the context's team, and local completion, beyond the draft; see shmem_pe_quiet and shmemx_complete.h. pe_quiet does not wait
+ * for requests to other PEs where the device accesses these by loads and stores; procedure calls and tagged messages: quiet. */
+#define SHMEMG_COMPLETE_(S, G, ...)                                                                                   \
+    SHMEMG_FN_(void, _pe_quiet##S, (const int *target_pes, size_t npes), shi_pe_quiet(ctx, G, target_pes, npes))      \
+    SHMEMG_FN_X_(void, pe_fence##S, (const int *target_pes, size_t npes), shi_pe_fence(ctx, G, target_pes, npes))     \
+    SHMEMG_API_ void shmemxg_ctx_flush##S(shmem_ctx_t ctx)                                                            \
+    {                                                                                                                 \
+        shi_flush(ctx, G);                                                                                            \
+    }                                                                                                                 \
+    SHMEMG_API_ void shmemxg_flush##S(void)                                                                           \
+    {                                                                                                                 \
+        shi_flush(SHMEM_DEVICE_CTX_DEFAULT, G);                                                                       \
+    }
+SHMEMG_GROUPS_(SHMEMG_COMPLETE_, )
 
 /* ---- memory and signals ----------------------------------------------------------------------------------------- */
 

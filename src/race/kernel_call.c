@@ -89,6 +89,15 @@ static void learn(struct race_group_of_items *g, uint32_t item, const uint64_t *
     case SHI_RACE_QUIET:
         race_stream_quiet(u, op.s);
         break;
+    case SHI_RACE_PE_FENCE:
+        __atomic_store_n(&race_pe_fenced[op.s->id >> race_dim.bits][op.pe], race_stream_mark(op.s), __ATOMIC_RELAXED);
+        break;
+    case SHI_RACE_PE_QUIET:
+        race_stream_complete(u, op.s->id, race_stream_mark(op.s), op.pe);
+        break;
+    case SHI_RACE_FLUSH:
+        *race_l(u->clock, op.s->id) = race_stream_mark(op.s);
+        break;
     case SHI_RACE_SEEN: /* the operations that it completes are those that the work-item knows then */
         op.pe = race_node.me;
         race_op_take(&op, OBJECT);

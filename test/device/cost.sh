@@ -47,6 +47,10 @@ direct wait_until 0 1 0 0 0 0 0
 direct test 0 1 0 1 0 0 0
 direct fence 0 1 0 0 0 0 1
 direct quiet 0 1 0 0 0 0 1
+direct pe_fence 0 1 0 0 0 0 1
+direct pe_quiet 0 1 0 0 0 0 1
+direct flush 0 1 0 0 0 0 1
+direct p_and_flush 0 1 0 1 0 0 1
 direct p_and_fence 0 1 0 1 0 0 1
 direct p_and_quiet 0 1 0 1 0 0 1
 direct put_signal_1024_tg - - 0 - 0 0 1
@@ -60,6 +64,9 @@ ring put_signal_8 5 2 0 0 4 1 0
 ring add 3 2 0 0 4 1 0
 ring signal_add 3 2 0 0 4 1 0
 ring fence 0 1 0 0 0 1 1
+ring pe_fence 3 1 0 0 0 1 1
+ring pe_quiet 4 2 - 2 0 1 1
+ring flush 1 2 - 2 0 1 1
 ring p_and_fence 3 3 0 0 4 2 1
 ring quiet 1 2 - 2 0 1 1
 ring put_signal_1024_tg - 2 0 0 4 1 1

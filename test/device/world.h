@@ -34,6 +34,7 @@ struct pe {
 
 static struct pe *world;
 static int world_n, world_late, world_bad, world_lists; /* lists: the even PEs as a list, not start and stride */
+static int world_held; /* no late request ends while it is 1 */
 static unsigned world_random = 9;
 static int world_stop;
 static pthread_t world_proxy;
@@ -98,7 +99,7 @@ static void end_some(void *arg)
 {
     struct pe *from = arg;
     struct shi_engine_op *op = from->late[tap_random(&world_random) % LATE];
-    if (!op || tap_random(&world_random) % 2 || perform(from, op))
+    if (!op || __atomic_load_n(&world_held, __ATOMIC_ACQUIRE) || tap_random(&world_random) % 2 || perform(from, op))
         return;
     for (int i = 0; i < LATE; i++)
         if (from->late[i] == op)
@@ -239,7 +240,7 @@ static inline void run_lanes(int n_pes, int lanes, int width, void (*work)(void)
 static char *mine; /* scratch of PE 0: objects at fixed places of its heap */
 #define AT(T, place) ((T *)(mine + (place)))
 
-static int all_asked(void)
+static inline int all_asked(void)
 {
     int n = 0;
     for (int op = 0; op <= SHI_OP_GET_INLINE; op++)

@@ -6,6 +6,7 @@
 #define SHI_RACE_H
 
 #include "device/lib/amo.h"
+#include "device/lib/complete.h"
 #include "device/lib/many.h"
 #include "device/lib/race_words.h"
 #include "device/lib/sync.h"
@@ -146,6 +147,35 @@ SHI_FN shi_u64 shi_race_quiet(shmem_ctx_t ctx, int g)
     return aborted;
 }
 
+/* One report for each PE. */
+SHI_FN void shi_race_pes(shmem_ctx_t ctx, int g, int call, const int *pes, size_t n)
+{
+    shi_race_word(SHI_RACE_CALL, SHI_RACE_INSIDE);
+    for (size_t i = 0; i < n; i++)
+        shi_race_group_call(ctx, g, call, 0, 0, pes[i], 0, 0);
+}
+
+SHI_FN void shi_race_pe_fence(shmem_ctx_t ctx, int g, const int *pes, size_t n)
+{
+    shi_race_pes(ctx, g, SHI_RACE_PE_FENCE, pes, n);
+    shi_pe_fence(ctx, g, pes, n);
+    shi_race_end();
+}
+
+SHI_FN void shi_race_pe_quiet(shmem_ctx_t ctx, int g, const int *pes, size_t n)
+{
+    shi_race_pes(ctx, g, SHI_RACE_PE_QUIET, pes, n);
+    shi_pe_quiet(ctx, g, pes, n);
+    shi_race_end();
+}
+
+SHI_FN void shi_race_flush(shmem_ctx_t ctx, int g)
+{
+    shi_race_group_call(ctx, g, SHI_RACE_FLUSH, 0, 0, 0, 0, 0);
+    shi_flush(ctx, g);
+    shi_race_end();
+}
+
 /* The first item has seen the word; the others are after it. */
 SHI_FN void shi_race_seen(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 bytes)
 {
@@ -256,6 +286,9 @@ SHI_FN int shi_race_sync(shmem_ctx_t ctx, int g, shmem_team_t team)
 #define shi_test_count(...) shi_race_test_count(__VA_ARGS__)
 #define shi_fence(...) shi_race_fence(__VA_ARGS__)
 #define shi_quiet(...) shi_race_quiet(__VA_ARGS__)
+#define shi_pe_fence(...) shi_race_pe_fence(__VA_ARGS__)
+#define shi_pe_quiet(...) shi_race_pe_quiet(__VA_ARGS__)
+#define shi_flush(...) shi_race_flush(__VA_ARGS__)
 #define shi_wait_until(...) shi_race_wait_until(__VA_ARGS__)
 #define shi_test(...) shi_race_test(__VA_ARGS__)
 #define shi_signal_fetch(...) shi_race_signal_fetch(__VA_ARGS__)

@@ -25,6 +25,9 @@ enum {
     SHI_RACE_AMO,     /* RING OBJECT BYTES PE LOCAL (of a nonblocking fetch) FLAGS */
     SHI_RACE_FENCE,   /* RING */
     SHI_RACE_QUIET,   /* RING */
+    SHI_RACE_PE_FENCE, /* RING PE */
+    SHI_RACE_PE_QUIET, /* RING PE */
+    SHI_RACE_FLUSH,   /* RING */
     SHI_RACE_SEEN,    /* OBJECT BYTES: a wait or a test saw the value in this PE's word */
     SHI_RACE_FETCHED, /* OBJECT PE: an atomic fetched the word */
     SHI_RACE_ENTER,   /* OBJECT: this PE enters the sync of the team with these flags */
