@@ -83,7 +83,7 @@ sizes() { # NAME: their tests of all distances of source and dest, of all types,
     reduce_and | reduce_or | reduce_xor) echo "-m 64 --test_types uint64,uint32" ;;
     reduce_* | exscan | inscan) echo "-m 64 --test_types int64,uint32,double" ;;
     ibget | ibput) echo "-m 4096 --test_types uint64,float" ;;
-    alltoall | broadcast | collect | fcollect | get | get_nbi | put | put_nbi) echo "-m 4096 --test_types uint64,float,void" ;;
+    alltoall | broadcast | collect | fcollect | get | get_nbi | put | put_nbi) echo "-m 4096 --test_types uint64,float" ;;
     *) echo "-m 64" ;;
     esac
 }
