@@ -12,13 +12,24 @@
 #include "host/ops/wait.h"
 #include "host/util/log.h"
 
-/* The mapped address of the word, or NULL and *remote, its remote address. */
+/* The mapped address of a word in a space or in added memory, or NULL. Not NULL: no call is checked or measured, and the host accesses it. */
+static inline void *fast(const struct shmem_ctx *ctx, const void *addr, size_t width, int pe)
+{
+    return (uintptr_t)addr & (width - 1) ? NULL : shi_fast_added(ctx, addr, width, pe);
+}
+
+static inline uint64_t update_fast(const struct shmem_ctx *ctx, void *at, size_t width, int pe, const struct shi_amo_call *call)
+{
+    uint64_t old = shi_amo_word(at, width, call->op, call->value, call->cond);
+    shi_doorbell_ring_word(&ctx->peers[pe].rank);
+    return old;
+}
+
+/* The mapped address of another word, or NULL and *remote, its remote address. */
 static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, int pe, const struct shi_amo_call *call,
                   struct shi_remote_addr *remote)
 {
-    void *at = (uintptr_t)addr & (width - 1) ? NULL : shi_fast_added(ctx, addr, width, pe);
-    if (at)
-        return at;
+    void *at = NULL;
     enum shi_use use = call->op == SHI_AMO_FETCH ? SHI_READ : SHI_WRITE;
     int is_remote = shi_is_remote(call->routine, ctx, use, call->arg, addr, width, pe, remote);
     if (!is_remote)
@@ -66,12 +77,10 @@ uint64_t shi_amo_mapped(const struct shmem_ctx *ctx, void *at, size_t width, int
 {
     if (shi_dheap_is_private(at))
         return update_private(at, width, ctx->peers[pe].pe, call);
-    uint64_t old = shi_amo_word(at, width, call->op, call->value, call->cond);
-    shi_doorbell_ring_word(&ctx->peers[pe].rank);
-    return old;
+    return update_fast(ctx, at, width, pe, call);
 }
 
-void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
+static __attribute__((noinline)) void update_slow(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
 {
     SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
     struct shi_remote_addr remote;
@@ -85,7 +94,17 @@ void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int p
         describe(&span, addr, width, call, at ? &old : NULL);
 }
 
-uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
+void shi_amo_update(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
+{
+    void *at = fast(ctx, addr, width, pe);
+    if (at)
+        update_fast(ctx, at, width, pe, call);
+    else
+        update_slow(ctx, addr, width, pe, call);
+}
+
+static __attribute__((noinline)) uint64_t fetch_slow(const struct shmem_ctx *ctx, void *addr, size_t width, int pe,
+                                                     const struct shi_amo_call *call)
 {
     SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
     struct shi_remote_addr remote;
@@ -97,12 +116,20 @@ uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, in
     return old;
 }
 
+uint64_t shi_amo_fetch(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call)
+{
+    void *at = fast(ctx, addr, width, pe);
+    return at ? update_fast(ctx, at, width, pe, call) : fetch_slow(ctx, addr, width, pe, call);
+}
+
 void shi_amo_fetch_nbi(const struct shmem_ctx *ctx, void *addr, size_t width, int pe, const struct shi_amo_call *call,
                        void *fetch)
 {
     SHI_SPAN(span, SHI_ATOMICS, call->routine, ctx->team, pe, width);
     struct shi_remote_addr remote;
-    void *at = find(ctx, addr, width, pe, call, &remote);
+    void *at = fast(ctx, addr, width, pe);
+    if (!at)
+        at = find(ctx, addr, width, pe, call, &remote);
     shi_check_block(call->routine, "fetch", fetch, width, pe);
     if (!at && !shi_dheap_hides(fetch, width)) {
         shi_remote_fetch_nbi(ctx->lane, &remote, width, call->op, call->value, call->cond, fetch);
