@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # complete.sh - quiet and fence for some PEs, and flush, in kernels, against an oracle: in memory that the host can and cannot access, direct and
-# by the ring, and over the network, as OpenCL C and CUDA C++.
+# by the ring, and over the network, as OpenCL C, CUDA C++ and SYCL.
 . "${top_srcdir:=.}/test/device/run.sh"
 
 cat > "$work/complete.cl" << 'END'
@@ -90,6 +90,13 @@ int main(void)
 END
 
 compile_ways complete
+if find_sycl "$work/jit"; then
+    compile_sycl "$work/complete-sycl" "$work/complete.c" "$work/complete.cl"
+    ok $? "the program compiles as SYCL" "$work/log"
+    ways="$ways sycl:auto"
+else
+    skip "the program as SYCL" "$no_sycl"
+fi
 # Catches: a source that changes before it is read, data that a flush or a quiet of its PE does not wait for, a fence of some PEs without effect.
 for way in $ways; do
     use_way "$way"
