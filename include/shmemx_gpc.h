@@ -11,7 +11,7 @@
  * Failure:  func or a callback returns a negative number or sets a reply length beyond the buffer, or an id is out of
  *           memory. The id notifies its parent, once, and ignores later replies of its children; the parent does the
  *           same. Other ids continue; ids below a func that failed are not called. The root gets success, or failure and
- *           the first id whose failure it heard of (nbh.failed). When a PE dies, the job ends.
+ *           the first id whose failure it heard of (nbh.failed). When a PE dies, the job ends, or the id fails (shmemx_survive.h).
  *
  * All library calls that wait receive calls; while the program computes, a library thread does. Each PE runs one func or
  * callback at a time, in the order of arrival, on a thread of the program that waits in the library or, if no thread waits,

@@ -26,6 +26,9 @@ enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
  *   the next ones, until shmemx_ack_failed. After shmemx_wait_team, only members of that team matter, acknowledged or not.
  * - shmem_set_lock and shmem_test_lock get a lock that the PE held; shmemx_status then returns SHMEMX_ERR_PE_FAILED once.
  * - The routines of the heap are collective over the PEs that live, and go on.
+ * - Tagged messages with the PE complete, also receives from any source until shmemx_ack_failed, with `failed` in their status; on a revoked team
+ *   all complete that are not matched.
+ * - Nonblocking collectives with the PE complete, and shmemx_status tells it. Procedure calls fail with -EIO and the PE's number.
  * - The memory of the PE may be accessed; what it holds is not defined.
  * SHMEM_TEAM_WORLD with a failed PE stays failed; PE numbers do not change.
  *

@@ -32,13 +32,14 @@ typedef struct shmemx_tag_message *shmemx_tag_message_t;
 #define SHMEMX_TAG_REQUEST_NULL ((shmemx_tag_request_t)0)
 #define SHMEMX_TAG_MESSAGE_NULL ((shmemx_tag_message_t)0)
 
-/* The result of a receive or probe. For sends only `cancelled` is defined. */
+/* The result of a receive or probe. For sends only `cancelled` and `failed` are defined. */
 typedef struct {
     uint64_t tag;
     size_t bytes;  /* length of the message as sent */
     int source;    /* number of the sender in the team */
     int truncated; /* it is longer than the buffer, which holds its first bytes */
     int cancelled; /* the operation was cancelled; the other members are undefined then */
+    int failed;    /* 0, or why there is no message (shmemx_survive.h): SHMEMX_ERR_PE_FAILED, SHMEMX_ERR_REVOKED; the others are undefined */
 } shmemx_tag_status_t;
 
 /* A piece of a message. */

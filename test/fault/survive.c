@@ -245,22 +245,189 @@ static int split(void)
     return err;
 }
 
+/* ---- messages, nonblocking collectives, calls of procedures ---------------------------------------------------------------- */
+
+enum { LONGEST = 300000 };
+static char out[LONGEST], in[LONGEST]; /* not symmetric: read by process_vm_readv, and parts of it sent where it fails */
+
+static size_t length(void)
+{
+    static const size_t lengths[] = {8, 600, 40000, LONGEST};
+    uint64_t state = seed + 7 * (uint64_t)step;
+    return lengths[next(&state) % 4];
+}
+
+static void fill(char *data, size_t bytes, int from)
+{
+    memset(data, 1 + (step + 31 * from) % 255, bytes);
+}
+
+static void check_data(const char *data, size_t bytes, int from)
+{
+    char want = (char)(1 + (step + 31 * from) % 255);
+    for (size_t i = 0; i < bytes; i++)
+        if (data[i] != want)
+            wrong("byte %zu of %zu from member %d is %d, not %d", i, bytes, from, data[i], want);
+}
+
+static uint64_t tag_of(int of)
+{
+    return (uint64_t)step * 16 + (uint64_t)of;
+}
+
+/* A failure of the receive: the others get to know of it, so that the send ends at once, whatever its receiver does. */
+static int messages(void)
+{
+    size_t bytes = length();
+    int to = (team_me + 1) % team_n, from = (team_me + team_n - 1) % team_n;
+    shmemx_tag_request_t send;
+    shmemx_tag_status_t is, sent;
+    shmemx_status();
+    fill(out, bytes, team_me);
+    (step % 2 ? shmemx_tag_isend : shmemx_tag_issend)(team, out, bytes, tag_of(0), to, &send);
+    if (step % 3 == 0)
+        shmemx_tag_probe(team, tag_of(0), SHMEMX_TAG_EXACT, from, NULL);
+    shmemx_tag_recv(team, in, sizeof in, tag_of(0), SHMEMX_TAG_EXACT, from, &is);
+    if (is.failed)
+        shmemx_team_revoke(team);
+    else
+        check_data(in, bytes, from);
+    shmemx_tag_wait(&send, &sent);
+    int err = shmemx_status();
+    if ((is.failed || sent.failed) != (err != 0) || (is.failed && is.failed != SHMEMX_ERR_PE_FAILED && is.failed != SHMEMX_ERR_REVOKED))
+        wrong("the receive has failed with %d, the send with %d, the status is %d", is.failed, sent.failed, err);
+    return err;
+}
+
+/* Member 0 receives one message of each other member; many of its senders wait for room there. */
+static int from_any(void)
+{
+    enum { MANY = 5 };
+    size_t bytes = length();
+    shmemx_tag_request_t send[MANY];
+    shmemx_tag_status_t is = {.failed = 0};
+    int seen[MOST] = {0};
+    shmemx_status();
+    if (team_me) {
+        fill(out, bytes, team_me);
+        for (int i = 0; i < MANY; i++)
+            shmemx_tag_isend(team, out, bytes, tag_of(1), 0, &send[i]);
+        shmemx_tag_wait_all(MANY, send, NULL);
+        return shmemx_status();
+    }
+    for (int i = 0; i < MANY * (team_n - 1) && !is.failed; i++) {
+        shmemx_tag_recv(team, in, sizeof in, tag_of(1), SHMEMX_TAG_EXACT, SHMEMX_TAG_ANY_SOURCE, &is);
+        if (is.failed)
+            break;
+        check_data(in, bytes, is.source);
+        if (seen[is.source]++ == MANY)
+            wrong("member %d has sent one too many", is.source);
+    }
+    return shmemx_status();
+}
+
+static int later(void)
+{
+    enum { N = 3000 };
+    static long parts[2][N], sums[2][N];
+    static char from_all[MOST][64];
+    static char mine[64];
+    shmemx_req_t req[4];
+    int err = 0;
+    memset(mine, 1 + team_me, sizeof mine);
+    for (int i = 0; i < N; i++) {
+        parts[0][i] = team_me + i + step;
+        parts[1][i] = 1;
+    }
+    shmemx_status();
+    shmemx_long_sum_reduce_nb(team, sums[0], parts[0], N, &req[0]);
+    shmemx_fcollectmem_nb(team, from_all, mine, sizeof mine, &req[1]);
+    shmemx_long_sum_reduce_nb(team, sums[1], parts[1], 1, &req[2]);
+    shmemx_barrier_nb(team, &req[3]);
+    for (int i = 0; i < 4; i++) {
+        while (step % 2 && !shmemx_req_test(&req[i]))
+            ;
+        shmemx_req_wait(&req[i]);
+        err |= shmemx_status();
+    }
+    for (int i = 0; !err && i < N; i++)
+        if (sums[0][i] != (long)team_n * (team_n - 1) / 2 + (long)team_n * (i + step) || sums[1][0] != team_n)
+            wrong("sum %d is %ld", i, sums[0][i]);
+    for (int i = 0; !err && i < team_n; i++)
+        if (from_all[i][0] != 1 + i || from_all[i][63] != 1 + i)
+            wrong("fcollect: %d from member %d", from_all[i][0], i);
+    return err;
+}
+
+/* A procedure adds up the data of all members; one member calls it, of which the others know nothing. */
+static int procedure;
+
+static int add_up(shmemx_gpc_call_t *c)
+{
+    uint64_t *mine = c->rdata;
+    if (c->stage == SHMEMX_GPC_INIT)
+        *mine = 1;
+    else
+        *mine += *(const uint64_t *)c->cdata;
+    for (size_t i = 0; i < c->dlen; i += 997)
+        if (((const char *)c->data)[i] != 77)
+            return -1;
+    c->rdsize = c->rdlen; /* more than the number: a long reply is fetched */
+    return SHMEMX_GPC_DONE;
+}
+
+static int is_dead(int pe)
+{
+    int failed[MOST], n_failed = shmemx_failed_pes(failed, MOST), i = 0;
+    while (i < n_failed && failed[i] != pe)
+        i++;
+    return i < n_failed;
+}
+
+static int calls(void)
+{
+    static uint64_t reply[LONGEST / 8];
+    shmemx_gpc_nbh_t nbh;
+    int ids[MOST];
+    size_t bytes = length();
+    if (step % team_n != team_me)
+        return 0;
+    for (int i = 0; i < team_n; i++)
+        ids[i] = i;
+    memset(out, 77, bytes);
+    shmemx_gpc_nbh_init(&nbh);
+    int plain = step % 4 == 0;
+    int err = plain ? shmemx_gpc_exec(team, procedure, (team_me + 1) % team_n, NULL, 0, out, bytes, NULL, 0, reply, bytes, &nbh)
+                    : shmemx_gpc_chained_exec(team, procedure, SHMEMX_GPC_NONE, NULL, 0, out, bytes, NULL, 0, reply, bytes, team_n, ids, &nbh,
+                                              step % 2 ? SHMEMX_GPC_BINOMIAL : SHMEMX_GPC_BINARY);
+    if (err)
+        wrong("a call begins with %d", err);
+    err = shmemx_gpc_wait(&nbh);
+    if (!err && reply[0] != (plain ? 1u : (unsigned)team_n))
+        wrong("%lu of %d members have been called", (unsigned long)reply[0], team_n);
+    while (err && !is_dead(world_pe(nbh.failed))) /* else the test's limit of time ends it */
+        usleep(1000);
+    return err;
+}
+
 int main(int argc, char **argv)
 {
-    static int (*const steps[])(void) = {sum, collect, update, ring, under_lock, heap, split, agree, update};
+    static int (*const steps[])(void) = {sum, collect, update, ring, under_lock, heap, split, agree, update, messages, from_any, later, calls};
     if (argc != 5)
         return 2;
     seed = strtoull(argv[1], NULL, 10);
     shmem_init();
     me = shmem_my_pe();
     n = shmem_n_pes();
+    procedure = shmemx_gpc_register(add_up);
     enter(SHMEM_TEAM_WORLD);
     shmem_barrier_all();
     prepare_end(atoi(argv[2]), strtoull(argv[3], NULL, 10));
     int n_steps = atoi(argv[4]);
+    const char *only = getenv("STEP"); /* of a failure that is looked for */
     for (step = 1; step <= n_steps; step++) {
         uint64_t state = seed + (uint64_t)step;
-        int of = (int)(next(&state) % (sizeof steps / sizeof *steps));
+        int of = only ? atoi(only) : (int)(next(&state) % (sizeof steps / sizeof *steps));
         if (steps[of]())
             recover();
     }

@@ -160,6 +160,8 @@ int shi_team_member(const struct shmem_team *t, int world_pe)
     return world_pe >= 0 && world_pe < PES ? world_pe : -1;
 }
 
+const struct shi_team_faults *shi_team_faults;
+
 struct shmem_team *shi_team_find(uint64_t number, int *later)
 {
     *later = 0;

@@ -58,8 +58,7 @@
 #define WAITED(BEGIN)                                                                                                \
     shmemx_req_t now, *req = &now;                                                                                   \
     BEGIN                                                                                                            \
-    shi_nbc_wait(__func__, req);                                                                                     \
-    return 0;
+    return shi_nbc_wait(__func__, req);
 #define DEF_NEW(R, NAME, N, T, PARAMS)                                                                               \
     SHI_DEF(R, shmemx_##N##NAME, PARAMS)                                                                             \
     {                                                                                                                \

@@ -28,8 +28,7 @@ static const struct shi_nbc_narrow half = {shi_widen_half, shi_narrow_half}, bfl
     {                                                                                                                \
         shmemx_req_t req;                                                                                            \
         shi_nbc_reduce_narrow(__func__, TEAM, dest, source, nreduce, FLOAT(NAME), &N, &req);                         \
-        shi_nbc_wait(__func__, &req);                                                                                \
-        return 0;                                                                                                    \
+        return shi_nbc_wait(__func__, &req);                                                                         \
     }
 SHMEMX_API_HALF(DEF_HALF, half)
 SHMEMX_API_HALF(DEF_HALF, bfloat16)

@@ -99,7 +99,14 @@ static int probe(const struct shi_tag_params *w, shmemx_tag_message_t *taken, sh
 {
     shmemx_tag_status_t unwanted;
     shi_progress_poll();
-    return shi_tag_probe(w, taken, status ? status : &unwanted);
+    if (shi_tag_probe(w, taken, status ? status : &unwanted))
+        return 1;
+    int err = shi_tag_why_none(w);
+    if (shi_likely(!err))
+        return 0;
+    *(status ? status : &unwanted) = (shmemx_tag_status_t){.source = SHMEMX_TAG_ANY_SOURCE, .failed = err};
+    shi_tag_met(err);
+    return 1;
 }
 
 static void probe_until(const char *routine, const struct shi_tag_params *w, shmemx_tag_message_t *taken,

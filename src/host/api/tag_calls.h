@@ -70,6 +70,13 @@ static inline struct shi_tag_params shi_tag_accepts(const char *routine, shmem_t
     }
 #define SHI_TAG_UNPACK(...) __VA_ARGS__
 
+/* What a call has met, for shmemx_status. */
+static inline void shi_tag_met(int failed)
+{
+    if (shi_unlikely(failed))
+        shi_team_faults->met(failed);
+}
+
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 static inline void shi_tag_step(struct shi_wait *w)
@@ -80,11 +87,12 @@ static inline void shi_tag_step(struct shi_wait *w)
         shi_wait_slow(w);
 }
 
-static inline void shi_tag_wait_for(const char *routine, const struct shmemx_tag_request *r)
+static inline void shi_tag_wait_for(const char *routine, struct shmemx_tag_request *r)
 {
     shi_wait_allow(routine);
     SHI_WAIT_LOOP(shi_tag_step, shi_tag_is_done(r), .routine = routine, .kind = SHI_FOR_OTHER,
                   .words = "a tagged message has not been sent, or has not come");
+    shi_tag_met(shi_tag_failed(r));
     shi_tsan_acquire();
 }
 

@@ -16,7 +16,6 @@ struct shi_tag_persistent {
 struct shmemx_tag_request shi_tag_gone = {.done = SHI_TAG_DONE, .owned = 1, .is_send = 1};
 
 static const shmemx_tag_status_t empty_status = {.source = SHMEMX_TAG_ANY_SOURCE};
-static const shmemx_tag_status_t cancelled_status = {.source = SHMEMX_TAG_ANY_SOURCE, .cancelled = 1};
 static const char no_tag_done[] = "no tagged message has been sent, or has come";
 
 /* Die on a copy of a handle whose request was completed before. Its memory stays, but may serve another message. */
@@ -43,7 +42,7 @@ static void get_status(const struct shmemx_tag_request *r, shmemx_tag_status_t *
     if (!r || (r->persistent && !r->persistent->active))
         *status = empty_status;
     else if (r->is_send)
-        *status = r->done == SHI_TAG_CANCELLED ? cancelled_status : empty_status;
+        *status = (shmemx_tag_status_t){.source = SHMEMX_TAG_ANY_SOURCE, .cancelled = r->done == SHI_TAG_CANCELLED, .failed = shi_tag_failed(r)};
     else
         *status = r->status;
 }
@@ -53,6 +52,8 @@ static void finish(shmemx_tag_request_t *request, shmemx_tag_status_t *status)
 {
     struct shmemx_tag_request *r = *request;
     get_status(r, status);
+    if (r && !(r->persistent && !r->persistent->active))
+        shi_tag_met(shi_tag_failed(r));
     if (r && r->persistent) {
         r->persistent->active = 0;
         return;

@@ -66,6 +66,8 @@ struct shi_slot *shi_team_slot(int world_pe, int index)
     return (struct shi_slot *)(shm->base + shm->region[p->rank].sync_off + index * slot_bytes(shi_world.n_pes));
 }
 
+const struct shi_team_faults *shi_team_faults;
+
 struct shmem_team *shi_team_find(uint64_t number, int *later)
 {
     if (number <= SHI_SLOT_SHARED)

@@ -235,6 +235,18 @@ static inline int shi_team_failed(const struct shmem_team *t)
     return __atomic_load_n(&t->failed, __ATOMIC_RELAXED);
 }
 
+/* What host/survive tells of PEs that have failed and teams that are revoked. NULL before the first. Set with release (R6), loaded with acquire (A6). */
+struct shi_team_faults {
+    int (*error)(struct shmem_team *t);         /* why operations on the team fail, found now or earlier: SHMEMX_ERR_ or 0 */
+    int (*receive)(uint64_t number, int any);   /* why messages of the team fail; any: receives from any member */
+    void (*met)(int err);                       /* a call of the calling thread has ended with this */
+};
+extern const struct shi_team_faults *shi_team_faults;
+static inline const struct shi_team_faults *shi_team_faults_now(void)
+{
+    return shi_unlikely(__atomic_load_n(&shi_team_faults, __ATOMIC_RELAXED) != NULL) ? __atomic_load_n(&shi_team_faults, __ATOMIC_ACQUIRE) : NULL;
+}
+
 /* Barrier among the members, which also makes their earlier stores visible to all. */
 void shi_team_barrier(const char *routine, struct shmem_team *t);
 

@@ -174,6 +174,12 @@ static int run_callback(struct shi_gpc_call *g, const struct reply *r)
     return good;
 }
 
+/* Because of which PE a message has not come completely: this one, without memory, or its sender. */
+static int failed_of(const struct shi_gpc_in *in)
+{
+    return in->err == -ENOMEM ? shi_world.pe : in->pe;
+}
+
 static void forget_reply(struct shi_gpc_out *o)
 {
     struct reply *r = shi_container_of(o, struct reply, out);
@@ -219,7 +225,7 @@ static int run_reply(struct shi_gpc_task *t)
         g->called_back = 0;
         post_later(g);
         if (!good)
-            fail(g, r->status ? r->failed : shi_world.pe);
+            fail(g, r->status ? r->failed : r->in.err ? failed_of(&r->in) : shi_world.pe);
         else if (g->open == 0)
             shi_gpc_call_answer(g, 0);
     }
@@ -282,6 +288,8 @@ static void plain_whole(struct shi_gpc_in *in)
     struct shi_gpc_call *g = shi_container_of(in, struct shi_gpc_call, in);
     int fetched = in->src.bytes > 0;
     shi_gpc_fetched(in);
+    if (in->err && !g->failed)
+        g->failed_pe = failed_of(in);
     shi_gpc_call_complete(g, g->failed || in->err ? -EIO : 0);
     if (fetched)
         send_fin(&g->one.out, g->pe, g->token, fin_sent);
@@ -301,7 +309,7 @@ static void on_plain_reply(struct shi_gpc_call *g, int pe, const struct shi_gpc_
     g->call.rhsize = m->rhsize;
     g->call.rdsize = m->rdsize;
     g->failed = m->status != 0;
-    g->failed_pe = m->status ? (int)m->failed : shi_world.pe; /* here: the reply is not received completely */
+    g->failed_pe = (int)m->failed;
     g->token = m->fin;
     g->in = (struct shi_gpc_in){.token = m->token, .pe = pe, .of = SHI_GPC_REPLY, .data = g->call.rdata,
                                 .whole = plain_whole};
@@ -313,6 +321,7 @@ static void on_plain_reply(struct shi_gpc_call *g, int pe, const struct shi_gpc_
 static void on_reply(int pe, const struct shi_gpc_reply *m, size_t bytes)
 {
     struct shi_gpc_child *k = check_reply(pe, m, bytes);
+    k->answered = 1;
     if (k->exposed)
         shi_gpc_withdraw(&k->out);
     if (k->parent->plain) {
@@ -345,8 +354,21 @@ static void on_fin(int pe, const struct shi_gpc_fin *m, size_t bytes)
     struct shi_gpc_call *g = bytes == sizeof *m ? (struct shi_gpc_call *)(uintptr_t)m->fin : NULL;
     if (!g || g->pe != pe)
         shi_am_refuse(pe, "an answer to no reply of this PE");
-    shi_gpc_withdraw(&g->out);
-    shi_gpc_call_drop(g);
+    shi_gpc_call_fetched(g);
+}
+
+/* A child is dead: as if it had failed. No reply of it comes (shi_am_loses). */
+static void lost(struct shi_gpc_child *k)
+{
+    const struct shi_gpc_reply m = {.kind = SHI_GPC_REPLY, .status = -EIO, .token = (uint64_t)(uintptr_t)k, .failed = (uint32_t)k->out.pe};
+    if (!__atomic_exchange_n(&k->answered, 1, __ATOMIC_ACQ_REL))
+        on_reply(k->out.pe, &m, sizeof m);
+}
+
+static void on_loss(int pe)
+{
+    shi_gpc_forget_pieces(pe);
+    shi_gpc_call_lose(pe, lost);
 }
 
 static void on_message(int pe, const void *msg, size_t bytes)
@@ -412,6 +434,8 @@ int shi_gpc_up(void)
     if (up)
         return 0;
     shi_am_handle(SHI_AM_GPC, on_message);
+    shi_am_on_loss(SHI_AM_GPC, on_loss);
+    shi_gpc_lost = shi_world.config.faults == SHI_FAULTS_CONTINUE ? lost : NULL;
     int err = shi_am_start();
     if (!err)
         err = shi_gpc_run_up();

@@ -30,7 +30,7 @@ int shi_gpc_up(void);
 /* Start. nbh->busy becomes 0 when it is complete. 0 or -ENOMEM. */
 int shi_gpc_start(const struct shi_gpc_params *w);
 
-/* Collective over the world, in finalize: wait until no PE has a GPC under way, its own or another's. */
+/* Collective over the PEs that live, in finalize: wait until no PE has a GPC under way, its own or another's. */
 void shi_gpc_finish(void);
 
 /* After that and a barrier: stop dispatching. */

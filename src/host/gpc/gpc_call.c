@@ -6,9 +6,14 @@
 #include <string.h>
 
 #include "host/gpc/gpc_tree.h"
+#include "host/net/am/am.h"
 #include "host/util/log.h"
+#include "host/util/spin.h"
 
 static int live; /* calls at this PE */
+static uint8_t lock;
+static struct shi_gpc_call *newest;
+void (*shi_gpc_lost)(struct shi_gpc_child *k);
 static struct shi_limit roots = SHI_LIMIT_INIT(roots, SHI_GPC_IN_FLIGHT);
 
 void *shi_gpc_alloc(size_t head, size_t body, char **body_at, size_t *block, int *err)
@@ -24,6 +29,25 @@ void *shi_gpc_alloc(size_t head, size_t body, char **body_at, size_t *block, int
     return memset(p, 0, head);
 }
 
+static void list(struct shi_gpc_call *g)
+{
+    shi_spin_lock(&lock);
+    g->older = newest;
+    if (newest)
+        newest->newer = g;
+    newest = g;
+    shi_spin_unlock(&lock);
+}
+
+static void unlist(struct shi_gpc_call *g)
+{
+    shi_spin_lock(&lock);
+    if (g->older)
+        g->older->newer = g->newer;
+    *(g->newer ? &g->newer->older : &newest) = g->older;
+    shi_spin_unlock(&lock);
+}
+
 struct shi_gpc_call *shi_gpc_call_new(int ids, size_t body, char **body_at, int *err)
 {
     int n_few = ids < 2 ? ids : 2;
@@ -34,6 +58,8 @@ struct shi_gpc_call *shi_gpc_call_new(int ids, size_t body, char **body_at, int 
     g->child = g->few;
     g->holds = g->pins = 1;
     __atomic_add_fetch(&live, 1, __ATOMIC_RELAXED);
+    if (shi_unlikely(shi_gpc_lost != NULL))
+        list(g);
     return g;
 }
 
@@ -77,6 +103,8 @@ void shi_gpc_call_drop(struct shi_gpc_call *g)
 {
     if (__atomic_sub_fetch(&g->holds, 1, __ATOMIC_ACQ_REL))
         return;
+    if (shi_unlikely(shi_gpc_lost != NULL))
+        unlist(g);
     struct shi_limited root = g->root;
     if (g->nbh)
         shi_gpc_call_complete(g, -EIO); /* it failed, and data was still in use */
@@ -125,7 +153,24 @@ static void send_reply(struct shi_gpc_call *g, int status)
     }
     int fetched = !status && shi_gpc_out_data(o, c->rdata, c->rdsize);
     o->sent = fetched ? NULL : reply_sent;
+    if (!fetched || !shi_gpc_lost) {
+        shi_gpc_send(o);
+        return;
+    }
+    __atomic_fetch_add(&g->holds, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&g->awaits_fin, 1, __ATOMIC_SEQ_CST);
     shi_gpc_send(o);
+    if (shi_am_loses(g->pe))
+        shi_gpc_call_fetched(g);
+    shi_gpc_call_drop(g);
+}
+
+void shi_gpc_call_fetched(struct shi_gpc_call *g)
+{
+    if (shi_gpc_lost && !__atomic_exchange_n(&g->awaits_fin, 0, __ATOMIC_RELAXED))
+        return;
+    shi_gpc_withdraw(&g->out);
+    shi_gpc_call_drop(g);
 }
 
 void shi_gpc_call_answer(struct shi_gpc_call *g, int status)
@@ -145,6 +190,11 @@ static void child_sent(struct shi_gpc_out *o)
 {
     struct shi_gpc_child *k = shi_container_of(o, struct shi_gpc_child, out);
     __atomic_sub_fetch(&k->parent->unsent, 1, __ATOMIC_RELAXED);
+    if (shi_likely(!shi_gpc_lost))
+        return;
+    __atomic_store_n(&k->sent, 1, __ATOMIC_SEQ_CST);
+    if (shi_am_loses(o->pe))
+        shi_gpc_lost(k);
 }
 
 /* part: the child's part of the list; plain: NULL, and the child is g->pe. */
@@ -196,10 +246,49 @@ int shi_gpc_call_children(struct shi_gpc_call *g)
                    shi_gpc_part_next(g->call.tree, g->below, g->call.idlen, &p) ? &p : NULL);
     g->open = g->unsent = n;
     __atomic_add_fetch(&g->holds, n + 1, __ATOMIC_RELAXED); /* one while we send */
+    __atomic_store_n(&g->called, n, __ATOMIC_RELEASE); /* R2 */
     for (int i = 0; i < n; i++)
         shi_gpc_send(&g->child[i].out);
     shi_gpc_call_drop(g);
     return n;
+}
+
+/* ---- PEs that die ------------------------------------------------------------------------------------------------------ */
+
+/* Under the lock: the next call from g on that has not ended, held; NULL: there is none. */
+static struct shi_gpc_call *next_held(struct shi_gpc_call *g)
+{
+    for (; g; g = g->older)
+        for (int holds = __atomic_load_n(&g->holds, __ATOMIC_RELAXED); holds;)
+            if (__atomic_compare_exchange_n(&g->holds, &holds, holds + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+                return g;
+    return NULL;
+}
+
+static void lose(struct shi_gpc_call *g, int pe, void (*lost)(struct shi_gpc_child *k))
+{
+    int n = __atomic_load_n(&g->called, __ATOMIC_ACQUIRE); /* A2 */
+    for (int i = 0; i < n; i++)
+        if (g->child[i].out.pe == pe && __atomic_load_n(&g->child[i].sent, __ATOMIC_SEQ_CST))
+            lost(&g->child[i]);
+    if (!g->is_root && g->pe == pe)
+        shi_gpc_call_fetched(g);
+}
+
+/* A call that is held stays in the list, so its older ones can be found. */
+void shi_gpc_call_lose(int pe, void (*lost)(struct shi_gpc_child *k))
+{
+    shi_spin_lock(&lock);
+    struct shi_gpc_call *g = next_held(newest);
+    shi_spin_unlock(&lock);
+    while (g) {
+        struct shi_gpc_call *was = g;
+        lose(g, pe, lost);
+        shi_spin_lock(&lock);
+        g = next_held(g->older);
+        shi_spin_unlock(&lock);
+        shi_gpc_call_drop(was);
+    }
 }
 
 int shi_gpc_calls(void)

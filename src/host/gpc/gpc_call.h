@@ -10,6 +10,12 @@
  *   unsent          senders                           dispatcher            relaxed: 0 means that progress has sent all
  *   nbh->busy       the thread that completes it      the program           R1 -> A1 status and reply are complete
  *   root            threads that start or end one     the same              limit.h
+ *   called          dispatcher (plain: exec)          progress, at a loss   R2 -> A2 child[] is filled in
+ *   child[i].sent   with child[i].out                 progress, at a loss   seq_cst, as shi_am_loses: one of both sides answers for a
+ *                                                                           child that is dead
+ *   answered,       both; exchanged: one of them      the same              relaxed
+ *    awaits_fin     acts
+ *   newer, older    threads that make or end one      progress, at a loss   spin.h
  *   called_back,    dispatcher                        dispatcher            `running` of gpc_run.c
  *   later
  *
@@ -28,6 +34,8 @@
 struct shi_gpc_child {
     struct shi_gpc_call *parent;
     int exposed;
+    int answered;             /* its reply has come, or its PE has died */
+    int sent;                 /* kept where the job goes on when a PE dies */
     struct shi_gpc_out out;
 };
 
@@ -41,6 +49,9 @@ struct shi_gpc_call {
     int err;                  /* it was not received completely */
     int failed, failed_pe;    /* of the world: the one that failed */
     int open;                 /* children that have not answered */
+    int called;               /* children of which child[] tells: they are being called */
+    int awaits_fin;           /* its reply is exposed */
+    struct shi_gpc_call *newer, *older; /* calls of this PE, where the job goes on when a PE dies */
     int called_back;          /* a callback is on some thread's stack */
     struct shi_gpc_task *later; /* replies that arrived meanwhile, the last one first */
     int holds;                /* 1 until answered, and 1 for each child, message or fetch that needs this */
@@ -91,6 +102,15 @@ void shi_gpc_call_complete(struct shi_gpc_call *g, int status);
 
 /* Release one of the call's holds; the last ends the call. */
 void shi_gpc_call_drop(struct shi_gpc_call *g);
+
+/* PE pe has died: its part of the calls of this PE ends. lost: answer for the child, which is dead. In progress. */
+void shi_gpc_call_lose(int pe, void (*lost)(struct shi_gpc_child *k));
+
+/* Set with the other parts; NULL: the job ends when a PE dies. */
+extern void (*shi_gpc_lost)(struct shi_gpc_child *k);
+
+/* The parent has fetched the reply, or is dead. */
+void shi_gpc_call_fetched(struct shi_gpc_call *g);
 
 /* Number of calls at this PE; an acquire, which pairs with the end of the others. */
 int shi_gpc_calls(void);

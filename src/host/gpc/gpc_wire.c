@@ -19,12 +19,14 @@
 #include <string.h>
 
 #include "host/coll/team.h"
+#include "host/net/node/progress.h"
 #include "host/net/stream/stream.h"
 #include "host/ops/dheap.h"
 #include "host/policy/limits.h"
 #include "host/util/base.h"
 #include "host/util/tsan.h"
 
+int (*shi_gpc_agree)(const char *routine, int mine);
 static struct shi_gpc_in *in_pieces;
 static uint64_t sent, received;
 struct shi_kept shi_gpc_kept = {.most = SHI_KEPT_GPC};
@@ -258,6 +260,19 @@ void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes)
     }
 }
 
+void shi_gpc_forget_pieces(int pe)
+{
+    for (struct shi_gpc_in **at = &in_pieces, *in; (in = *at);) {
+        if (in->pe != pe) {
+            at = &in->next;
+            continue;
+        }
+        *at = in->next;
+        in->err = -EIO;
+        in->whole(in);
+    }
+}
+
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* The record that each PE sends to the others: its messages so far. */
@@ -270,7 +285,7 @@ struct census {
  * message is left when, in two consecutive censuses between which every PE had no GPC, the sums of sent and received
  * messages are equal and did not grow.
  */
-void shi_gpc_settle(void (*own)(void))
+static void settle_all(void (*own)(void))
 {
     uint64_t before, now = UINT64_MAX;
     struct census sum;
@@ -287,6 +302,30 @@ void shi_gpc_settle(void (*own)(void))
         before = now;
         now = sum.sent;
     } while (sum.sent != sum.received || now != before);
+}
+
+/*
+ * The sums have no meaning where some PEs have died. So: from one agreement to the next, no PE that lives has sent or received a message. Each has
+ * polled all that was sent before the first one.
+ */
+static void settle_living(void (*own)(void))
+{
+    uint64_t before, now = UINT64_MAX;
+    do {
+        for (int i = 0; i < shi_world.n_pes; i++)
+            shi_progress_poll();
+        own();
+        before = now;
+        now = __atomic_load_n(&sent, __ATOMIC_RELAXED) + __atomic_load_n(&received, __ATOMIC_RELAXED);
+    } while (!shi_gpc_agree("shmem_finalize", now == before));
+}
+
+void shi_gpc_settle(void (*own)(void))
+{
+    if (shi_gpc_agree)
+        settle_living(own);
+    else
+        settle_all(own);
 }
 
 void shi_gpc_wire_stop(void)

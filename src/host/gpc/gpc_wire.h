@@ -144,13 +144,19 @@ struct shi_gpc_in {
 void shi_gpc_receive(struct shi_gpc_in *in, uint8_t flags, const void *msg, size_t bytes);
 void shi_gpc_receive_piece(int pe, const struct shi_gpc_piece *p, size_t bytes);
 
+/* PE pe has died: messages that have come from it in part are whole, with an error. */
+void shi_gpc_forget_pieces(int pe);
+
 /* The fetched data has been used: another message may be fetched. No effect if none was. */
 void shi_gpc_fetched(struct shi_gpc_in *in);
 
 /* A message has been received. */
 void shi_gpc_count_received(void);
 
-/* Collective over the world: return when no message is in flight and none can follow. `own` waits until this PE has no GPC. */
+/* Where the job goes on when a PE dies: collective over the PEs that live, 1 if all give 1. NULL: the job ends. */
+extern int (*shi_gpc_agree)(const char *routine, int mine);
+
+/* Collective over the PEs that live: return when no message is in flight and none can follow. `own` waits until this PE has no GPC. */
 void shi_gpc_settle(void (*own)(void));
 
 /* After that: the counts of messages begin again at 0, and unused memory is freed. */

@@ -4,7 +4,7 @@
  *   word                        written by                 read by             order
  *   free, fresh, blocks,        under lock                 under lock          spin.h
  *   n_blocks
- *   .serial of a call           the caller of begin, with  tests and waits     R1 -> A1 the call's results are stored
+ *   .serial of a call           the caller of begin, with  tests and waits     R1 -> A1 the call's results are stored, and .failed, .err
  *                               lock; 0 at its end
  *   the rest of a call          the caller of begin, then  the same            lock, from fresh to active; turn
  *                               the thread with turn
@@ -81,11 +81,15 @@ static void end_call(struct shi_nbc *q)
     struct shmem_team *t = q->c.team;
     if (q->c.room)
         shi_kept_put(&rooms, q->c.room, q->c.room_bytes);
+    int failed = q->err != 0;
+    __atomic_store_n(&q->failed, failed ? q->serial : 0, __ATOMIC_RELAXED);
     __atomic_store_n(&q->serial, 0, __ATOMIC_RELEASE); /* R1 */
-    shi_spin_lock(&lock);
-    q->next = free_calls;
-    free_calls = q;
-    shi_spin_unlock(&lock);
+    if (!failed) {
+        shi_spin_lock(&lock);
+        q->next = free_calls;
+        free_calls = q;
+        shi_spin_unlock(&lock);
+    }
     __atomic_fetch_sub(&t->nbc_open, 1, __ATOMIC_RELEASE); /* R2 */
     __atomic_fetch_sub(&n_open, 1, __ATOMIC_RELEASE);      /* R2 */
 }
@@ -118,7 +122,7 @@ void shi_nbc_recv(struct shi_nbc *q, int from, int part, void *data, size_t byte
 }
 
 /* All messages of the last step are complete; those received have the length that this PE expects. */
-static int are_done(const struct shi_nbc *q)
+static int are_done(struct shi_nbc *q)
 {
     for (int i = 0; i < q->n_messages; i++)
         if (!shi_tag_is_done(&q->message[i].request))
@@ -132,11 +136,31 @@ static int are_done(const struct shi_nbc *q)
     return 1;
 }
 
+/* The team has failed: end the open messages. Those that are matched complete, also because their PE has died. 1: all have ended. */
+static int is_taken_back(struct shi_nbc *q)
+{
+    int open = 0;
+    for (int i = 0; i < q->n_messages; i++) {
+        struct shmemx_tag_request *r = &q->message[i].request;
+        if (shi_tag_is_done(r))
+            continue;
+        if (r->is_send)
+            shi_tag_cancel_send(r);
+        else
+            shi_tag_cancel(r);
+        open |= !shi_tag_is_done(r);
+    }
+    return !open;
+}
+
 /* ---- progress -------------------------------------------------------------------------------------------------------- */
 
 /* With turn: run the steps that can run. 1: the call is complete. */
 static int advance(struct shi_nbc *q, int *steps)
 {
+    const struct shi_team_faults *faults = shi_team_faults_now();
+    if (faults && (q->err || (q->err = faults->error(q->c.team))))
+        return is_taken_back(q);
     while (are_done(q)) {
         q->n_messages = 0;
         enum shi_nbc_step is = q->c.step(q);
@@ -233,7 +257,7 @@ void shi_nbc_begin(const struct shi_nbc_call *c, shmemx_req_t *req)
     struct shi_nbc *q = take_call(c->routine);
     int index = q->index;
     q->c = *c;
-    q->round = q->n_messages = 0;
+    q->round = q->n_messages = q->err = 0;
     q->as = (struct shmem_team){.n = t->n, .me = t->me, .start = t->start, .stride = t->stride, .list = t->list,
                                 .number = t->number | SHI_TEAM_NUMBER_COLL};
     q->tag = ++t->nbc_calls << 16;
@@ -251,19 +275,36 @@ void shi_nbc_begin(const struct shi_nbc_call *c, shmemx_req_t *req)
     poll_once();
 }
 
+static const struct shi_nbc *call_of(const shmemx_req_t *req)
+{
+    return &__atomic_load_n(&blocks[req->pe_ / STEP], __ATOMIC_ACQUIRE)[req->pe_ % STEP];
+}
+
+/* Of a complete call. */
+static int error_of(const struct shi_nbc *q, const shmemx_req_t *req)
+{
+    return __atomic_load_n(&q->failed, __ATOMIC_RELAXED) == req->wait_ ? q->err : 0;
+}
+
 int shi_nbc_is_complete(const char *routine, const shmemx_req_t *req)
 {
     int block = req->pe_ / STEP;
     if (req->pe_ < 0 || block >= __atomic_load_n(&n_blocks, __ATOMIC_ACQUIRE) || req->wait_ > __atomic_load_n(&serials, __ATOMIC_RELAXED))
         shi_die(routine, "req has no request of this job");
-    const struct shi_nbc *q = &__atomic_load_n(&blocks[block], __ATOMIC_ACQUIRE)[req->pe_ % STEP];
-    return __atomic_load_n(&q->serial, __ATOMIC_ACQUIRE) != req->wait_; /* A1 */
+    const struct shi_nbc *q = call_of(req);
+    if (__atomic_load_n(&q->serial, __ATOMIC_ACQUIRE) == req->wait_) /* A1 */
+        return 0;
+    if (shi_unlikely(error_of(q, req)))
+        shi_team_faults->met(q->err);
+    return 1;
 }
 
-void shi_nbc_wait(const char *routine, const shmemx_req_t *req)
+int shi_nbc_wait(const char *routine, const shmemx_req_t *req)
 {
-    if (req->wait_)
-        AWAIT(routine, shi_nbc_is_complete(routine, req));
+    if (!req->wait_)
+        return 0;
+    AWAIT(routine, shi_nbc_is_complete(routine, req));
+    return error_of(call_of(req), req);
 }
 
 void shi_nbc_finish_team(const char *routine, const struct shmem_team *t)

@@ -77,7 +77,8 @@ struct shi_nbc_call {
 struct shi_nbc {
     struct shi_nbc *next;
     uint64_t serial; /* of the call, 0 when it is complete */
-    int index;
+    uint64_t failed; /* the serial of a call that has failed, after which this one is not used again; else 0 */
+    int index, err;  /* err: SHMEMX_ERR_, its messages are taken back */
     int round, n_messages;
     uint64_t tag;
     struct shi_nbc_call c;
@@ -91,9 +92,10 @@ void shi_nbc_begin(const struct shi_nbc_call *c, shmemx_req_t *req);
 /* Memory for a call; dies without. */
 char *shi_nbc_room(struct shi_nbc_call *c, size_t bytes);
 
-/* 1: *req, whose lane_ is negative, is complete. shi_nbc_wait waits for that, or returns at once for SHMEMX_REQ_NULL. */
+/* 1: *req, whose lane_ is negative, is complete. shi_nbc_wait waits for that, or returns at once for SHMEMX_REQ_NULL;
+ * 0, or the error with which it has failed, which shi_nbc_is_complete gives to shmemx_status only. */
 int shi_nbc_is_complete(const char *routine, const shmemx_req_t *req);
-void shi_nbc_wait(const char *routine, const shmemx_req_t *req);
+int shi_nbc_wait(const char *routine, const shmemx_req_t *req);
 
 /* Wait until all calls of the team, or, with NULL, of all teams, are complete. */
 void shi_nbc_finish_team(const char *routine, const struct shmem_team *t);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <shmemx.h>
 
+#include "host/gpc/gpc_wire.h"
 #include "host/net/am/am.h"
 #include "host/net/node/doorbell.h"
 #include "host/ops/lock.h"
@@ -62,9 +63,30 @@ static int fails(const struct shi_wait_for *what)
     return err != 0;
 }
 
+/* Only receives from any member, and only until the failure is acknowledged, fail on a team that is not revoked. */
+static int receive_error(uint64_t number, int any)
+{
+    int later;
+    struct shmem_team *t = number & SHI_TEAM_NUMBER_COLL ? NULL : shi_team_find(number, &later);
+    if (t && shi_team_failed(t) == SHMEMX_ERR_REVOKED)
+        return SHMEMX_ERR_REVOKED;
+    for (int i = shi_failed_acked(); t && any && i < shi_failed_count(); i++)
+        if (shi_team_member(t, shi_failed_nth(i)) >= 0)
+            return SHMEMX_ERR_PE_FAILED;
+    return 0;
+}
+
+static void met(int err)
+{
+    status = err;
+}
+
+static const struct shi_team_faults team_faults = {error_of, receive_error, met};
+
 /* Waits look from now on, also those that sleep. */
 static void wake(void)
 {
+    __atomic_store_n(&shi_team_faults, &team_faults, __ATOMIC_RELEASE);
     __atomic_store_n(&shi_wait_fails, fails, __ATOMIC_RELEASE); /* R1 */
     shi_doorbell_ring_own();
 }
@@ -72,6 +94,7 @@ static void wake(void)
 static void on_end(int pe)
 {
     shi_failed_add(pe);
+    shi_am_lose(pe);
     shi_log_debug("PE %d has failed", pe);
     wake();
 }
@@ -114,6 +137,14 @@ void shi_survive_barrier(const char *routine)
     shi_agree_all(routine, NULL);
 }
 
+/* GPCs of this PE use it in shmem_finalize. */
+static int all_agree(const char *routine, int mine)
+{
+    struct shi_agree_record r = {.all = {(uint64_t)mine}};
+    shi_agree_members(routine, &shi_team_world, &r, NULL);
+    return (int)r.all[0];
+}
+
 static int any_left(void)
 {
     for (int i = 0; i < shi_world.shm.n; i++)
@@ -141,6 +172,7 @@ int shi_survive_up(void)
         return err;
     shi_team_heap_barrier = shi_survive_barrier;
     shi_lock_faults = &lock_faults;
+    shi_gpc_agree = all_agree;
     err = shi_watch_up(on_end);
     on = !err;
     return err;
@@ -166,7 +198,9 @@ void shi_survive_down(void)
     shi_failed_down();
     shi_team_heap_barrier = NULL;
     shi_lock_faults = NULL;
+    shi_gpc_agree = NULL;
     __atomic_store_n(&shi_wait_fails, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&shi_team_faults, NULL, __ATOMIC_RELAXED);
     awaited = NULL;
     on = 0;
 }

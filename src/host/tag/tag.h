@@ -24,6 +24,9 @@
  *   peer.waits                 under peer.lock               senders         relaxed: a thread sees its own messages wait
  *   peer.claim                 thread that set peer.open     the same        under lock
  *   peer.flows                 handlers                      handlers        one at a time
+ *   request.queued             its owner sets bits, retries  its owner       R4 -> A4 no retry uses the request
+ *                              clear them
+ *   request.awaits             handlers; its owner, to fetch its owner       R5 -> A5 only messages of the sender complete the receive
  */
 #ifndef SHI_TAG_H
 #define SHI_TAG_H
@@ -57,7 +60,7 @@ struct shi_tag_flow {
 };
 
 /* CANCELLING: a cancel of a send is under way, which decides how the send completes. Bit 0: complete. */
-enum { SHI_TAG_OPEN = 0, SHI_TAG_DONE = 1, SHI_TAG_CANCELLING = 2, SHI_TAG_CANCELLED = 3 };
+enum { SHI_TAG_OPEN = 0, SHI_TAG_DONE = 1, SHI_TAG_CANCELLING = 2, SHI_TAG_CANCELLED = 3, SHI_TAG_FAILED = 5 };
 
 struct shi_tag_persistent; /* host/api/tag_request.c */
 
@@ -84,9 +87,11 @@ struct shmemx_tag_request {
     uint8_t finished;             /* complete, but for the cancel that is under way */
     uint8_t asked;                /* CANCEL is sent, its answer has not arrived */
     uint8_t parked;               /* the cancel waits for the answer to the offer */
+    uint8_t queued;               /* SHI_TAG_..._QUEUED: what its owner has queued at active messages */
     struct shi_am_pending_send cancel;
     struct shi_am_src src;        /* of a receive: the memory that it fetches */
     /* receive */
+    uint8_t awaits;               /* it is matched, and waits for parts */
     struct shi_tag_flow flow;
     struct shi_am_pending_send pending_send;
     struct shi_am_fetch fetch;
@@ -223,10 +228,29 @@ void shi_tag_request_release(struct shmemx_tag_request *r);
 void shi_tag_requests_leave(void);
 void shi_tag_recv_leave(void);
 
-static inline int shi_tag_is_done(const struct shmemx_tag_request *r)
+/* Some PE has died, or a team is revoked: complete the request if nothing else will. 1: it is complete. For its owner. A variable, as
+ * shi_tag_end_failed, to which shi_tag_prepare sets it, calls all parts. */
+extern int (*shi_tag_has_failed)(struct shmemx_tag_request *r);
+int shi_tag_end_failed(struct shmemx_tag_request *r);
+
+static inline int shi_tag_is_done(struct shmemx_tag_request *r)
 {
-    return __atomic_load_n(&r->done, __ATOMIC_ACQUIRE) & SHI_TAG_DONE; /* A1 */
+    if (shi_likely(__atomic_load_n(&r->done, __ATOMIC_ACQUIRE) & SHI_TAG_DONE)) /* A1 */
+        return 1;
+    return shi_team_faults_now() && shi_tag_has_failed(r);
 }
+
+/* Of a complete request: 0 or SHMEMX_ERR_. */
+static inline int shi_tag_failed(const struct shmemx_tag_request *r)
+{
+    return shi_likely(r->done == SHI_TAG_DONE) ? 0 : r->status.failed;
+}
+
+/* Why no message will match: SHMEMX_ERR_ or 0. */
+int shi_tag_why_none(const struct shi_tag_params *params);
+
+/* In progress: PE pe has died. */
+void shi_tag_on_loss(int pe);
 
 /* ---- between the parts ------------------------------------------------------------------------------------------- */
 
@@ -234,6 +258,17 @@ static inline int shi_tag_is_done(const struct shmemx_tag_request *r)
 static inline void shi_tag_complete(struct shmemx_tag_request *r)
 {
     __atomic_store_n(&r->done, SHI_TAG_DONE, __ATOMIC_RELEASE); /* R1 */
+}
+
+enum { SHI_TAG_REST_QUEUED = 1, SHI_TAG_CANCEL_QUEUED = 2 };
+static inline void shi_tag_queued(struct shmemx_tag_request *r, uint8_t what)
+{
+    __atomic_fetch_or(&r->queued, what, __ATOMIC_RELAXED);
+}
+
+static inline void shi_tag_unqueue(struct shmemx_tag_request *r, uint8_t what)
+{
+    __atomic_fetch_and(&r->queued, (uint8_t)~what, __ATOMIC_RELEASE); /* R4 */
 }
 
 /* 1: device memory of the program, hidden from the host and the network: no PE reads or writes it but its own, by copies of the device. */
@@ -320,6 +355,9 @@ void shi_tag_on_taken(int pe, const struct shi_tag_note *note);
 void shi_tag_on_refused(int pe, const struct shi_tag_note *note);
 void shi_tag_on_cancel_ack(int pe, const struct shi_tag_note *note);
 
+/* Under the lock: 1: it was posted, and is no more. */
+int shi_tag_unpost(struct shmemx_tag_request *r);
+
 /* Handlers of tag_recv.c and tag_payload.c; bytes: of the whole active message. */
 void shi_tag_on_head(int pe, const void *msg, size_t bytes);
 void shi_tag_on_cancel(int pe, const struct shi_tag_note *note);
@@ -387,6 +425,9 @@ static inline int shi_tag_is_full(const struct shi_tag_peer *p)
 /* Send a claim to PE pe, or to every PE (SHI_MATCH_ANY), where it is full, no claim is open, and a posted receive accepts
  * its messages. Not under a lock. */
 void shi_tag_claim(int pe);
+
+/* In progress: the PE has died, and answers none. */
+void shi_tag_forget_claims(int pe);
 
 /* As shi_tag_probe, among the messages that senders keep. Waits for their answers, which their progress engines send. */
 int shi_tag_probe_kept(const struct shi_tag_params *params, struct shmemx_tag_message **taken,

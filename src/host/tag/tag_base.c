@@ -13,6 +13,7 @@
 enum { POOL_STEP = 32 };
 
 struct shi_tag shi_tag;
+int (*shi_tag_has_failed)(struct shmemx_tag_request *r);
 struct shi_kept shi_tag_kept = {.most = SHI_KEPT_TAGS};
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;

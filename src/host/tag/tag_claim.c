@@ -183,6 +183,20 @@ static void close_claim(int pe)
     claim_from(pe);
 }
 
+/* Its header window is open from now on: no claim is sent to it. */
+void shi_tag_forget_claims(int pe)
+{
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
+    shi_spin_lock(&shi_tag.lock);
+    shi_tag.full -= shi_tag_is_full(p);
+    __atomic_store_n(&p->header_window, UINT64_MAX, __ATOMIC_RELAXED);
+    p->open = 0;
+    if (p->probing)
+        end_probe();
+    p->probing = 0;
+    shi_spin_unlock(&shi_tag.lock);
+}
+
 static void check_claimed(int pe)
 {
     shi_spin_lock(&shi_tag.lock);

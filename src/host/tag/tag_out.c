@@ -163,6 +163,8 @@ int shi_tag_out_rest(struct shi_am_pending_send *pending_send)
 {
     struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, pending_send);
     int what = send_parts(r);
+    if (what >= 0)
+        shi_tag_unqueue(r, SHI_TAG_REST_QUEUED);
     if (what == SHI_TAG_GONE)
         shi_tag_finish(r);
     return what < 0 ? what : 0;

@@ -30,6 +30,7 @@ static void ask_for_rest(struct shmemx_tag_request *r)
     const struct shi_tag_note note = {.kind = SHI_TAG_CLEAR, .send = r->send, .recv = (uint64_t)r, .at = at,
                                       .bytes = r->flow.total - at};
     shi_tag_notify(r->pe, &note);
+    __atomic_store_n(&r->awaits, 1, __ATOMIC_RELEASE); /* R5 */
 }
 
 /* Fetch the rest, piece by piece. 0: complete; -EINPROGRESS: `fetched` will be called; another -errno. */

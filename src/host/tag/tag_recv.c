@@ -71,6 +71,7 @@ static void accept(struct shmemx_tag_request *r, const struct arrival *a)
     shi_tag_scatter(&r->data, 0, a->payload, a->have);
     if (a->head->kind == SHI_TAG_EAGER_LONG) {
         r->flow.recv = r;
+        __atomic_store_n(&r->awaits, 1, __ATOMIC_RELEASE); /* R5 */
         shi_tag_begin_flow(&r->flow, a->pe, a->head->id, a->total, a->have);
     } else {
         shi_tag_received(r);
@@ -181,7 +182,7 @@ void shi_tag_on_cancel(int pe, const struct shi_tag_note *note)
 void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_message *m, const struct shi_tag_data *data)
 {
     r->data = *data;
-    r->posted = 0;
+    r->posted = r->awaits = 0;
     shi_tag_set_match(r, m->pe, &m->entry.key, m->total);
     if (m->kind == SHI_TAG_READY) {
         if (m->held) { /* a probe has taken it, but it still counts */
@@ -198,6 +199,7 @@ void shi_tag_recv_message(struct shmemx_tag_request *r, struct shmemx_tag_messag
     shi_spin_lock(&shi_tag.lock);
     int whole = m->whole;
     m->claimed = r;
+    r->awaits = !whole;
     shi_spin_unlock(&shi_tag.lock);
     if (whole)
         shi_tag_deliver(r, m);
@@ -209,6 +211,7 @@ void shi_tag_recv(struct shmemx_tag_request *r, const struct shi_tag_params *par
     int pe = 0, claims = 0;
     r->entry.key = params->key;
     r->data = *data;
+    r->awaits = 0;
     shi_spin_lock(&shi_tag.lock);
     struct shmemx_tag_message *m = (struct shmemx_tag_message *)shi_match_find(&shi_tag.arrived, &params->key);
     if (m) {
@@ -269,13 +272,19 @@ int shi_tag_probe_step(struct shi_tag_search *s, const struct shi_tag_params *pa
     return found ? found : probe(params, NULL, status, &full); /* as above */
 }
 
-void shi_tag_cancel(struct shmemx_tag_request *r)
+int shi_tag_unpost(struct shmemx_tag_request *r)
 {
-    shi_spin_lock(&shi_tag.lock);
     int posted = r->posted;
     if (posted)
         shi_match_remove(&shi_tag.posted, &r->entry);
     r->posted = 0;
+    return posted;
+}
+
+void shi_tag_cancel(struct shmemx_tag_request *r)
+{
+    shi_spin_lock(&shi_tag.lock);
+    int posted = shi_tag_unpost(r);
     shi_spin_unlock(&shi_tag.lock);
     if (!posted)
         return;

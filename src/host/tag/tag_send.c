@@ -92,11 +92,16 @@ static struct shi_tag_pending *pending_of(struct shi_tag_peer *p, int pe)
     return p->pending = l;
 }
 
+/* Nothing is kept for a PE that has died: shi_tag_end_failed completes the send. */
 static void enqueue_pending(struct shi_tag_peer *p, struct shmemx_tag_request *r)
 {
     static const struct shi_tag_note news = {.kind = SHI_TAG_NEWS};
     int pe = r->pe;
     shi_spin_lock(&p->lock);
+    if (shi_unlikely(shi_am_loses(pe))) {
+        shi_spin_unlock(&p->lock);
+        return;
+    }
     struct shi_tag_pending *l = pending_of(p, pe);
     int wakes = !l->kept.first && !l->queued, awaited = p->awaited;
     shi_match_add(&l->kept, &r->entry);
@@ -137,7 +142,8 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
     r->sync = sync;
     r->id = 0;
     r->started = r->headed = r->exposed = 0;
-    r->kept = r->matched = r->finished = r->asked = r->parked = 0;
+    r->kept = r->matched = r->finished = r->asked = r->parked = r->queued = 0;
+    r->status.failed = 0;
     r->at = 0;
     r->end = data->bytes;
     r->recv = 0;
@@ -148,6 +154,7 @@ void shi_tag_send(struct shmemx_tag_request *r, const struct shmem_team *t, cons
         if (what >= 0)
             return;
         if (r->started) { /* its head is sent */
+            shi_tag_queued(r, SHI_TAG_REST_QUEUED);
             shi_tag_queue_rest(r);
             return;
         }
@@ -320,17 +327,21 @@ static int cancel(struct shi_am_pending_send *pending_send)
     struct shmemx_tag_request *r = shi_container_of(pending_send, struct shmemx_tag_request, cancel);
     struct shi_tag_peer *p = shi_tag_peer_of(r->pe);
     int offered = r->kept && p->pending->offered == r, sends_parts = r->started && r->at < r->end;
-    if (r->finished || r->matched) {
+    int ends = r->finished || r->matched, taken_back = !ends && r->kept && !offered;
+    if (!ends && !r->kept && sends_parts) { /* a retry, which comes before this one the next time */
+        shi_am_queue(r->pe, pending_send);
+        return 0;
+    }
+    if (!ends && !r->kept && ask_receiver(r))
+        return -EAGAIN;
+    shi_tag_unqueue(r, SHI_TAG_CANCEL_QUEUED);
+    if (ends) {
         end_cancel(r);
-    } else if (r->kept && !offered) {
+    } else if (taken_back) {
         dequeue_pending(p, r);
         complete_cancelled(r);
     } else if (offered) {
         r->parked = 1;
-    } else if (sends_parts) { /* a retry, which comes before this one the next time */
-        shi_am_queue(r->pe, pending_send);
-    } else {
-        return ask_receiver(r);
     }
     return 0;
 }
@@ -340,6 +351,7 @@ void shi_tag_cancel_send(struct shmemx_tag_request *r)
     int open = SHI_TAG_OPEN;
     if (!__atomic_compare_exchange_n(&r->done, &open, SHI_TAG_CANCELLING, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         return; /* complete, or being cancelled */
+    shi_tag_queued(r, SHI_TAG_CANCEL_QUEUED);
     r->cancel.retry = cancel;
     shi_am_queue(r->pe, &r->cancel);
 }

@@ -9,6 +9,7 @@
  *   polling                 thread that calls       the same        spin.h; a try-lock, no thread waits for it
  *                           handlers
  *   started                 the first to start      all             R1 -> A1 tables are whole
+ *   peer.state, losing      shi_am_lose, poll       all            R3 -> A3 the functions for a loss have returned
  *   peer.by                 the first use of it,    all             R2 -> A2 the rest of struct peer is set
  *                           under peer.lock
  */
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/net/node/doorbell.h"
 #include "host/net/node/progress.h"
 #include "host/policy/limits.h"
 #include "host/util/log.h"
@@ -30,14 +32,19 @@ struct peer {
     uint8_t running;           /* its queue's first is being retried */
     uint8_t listed;            /* among those waiting */
     uint8_t id;                /* of the message begun */
+    uint8_t state;             /* LIVES... */
     int pe;
     const struct shi_am_carrier *by;
     struct shi_am_pending_send *first, **last;
     struct peer *next_waiting;
 } __attribute__((aligned(SHI_LINE_BYTES)));
 
+enum { LIVES, DIED, DRAINED, LOST };
+
 static struct shi_am_world world;
 static shi_am_handler *handlers[SHI_AM_IDS];
+static void (*losses[SHI_AM_IDS])(int pe);
+static int losing; /* PEs that have DIED */
 static const struct shi_am_carrier *node, *remote;
 static int all_remote;
 static struct peer *peers; /* [n_pes] */
@@ -212,6 +219,63 @@ static int retry_all(void)
     return complete;
 }
 
+/* ---- PEs that die -------------------------------------------------------------------------------------------------- */
+
+void shi_am_on_loss(enum shi_am_id id, void (*lost)(int pe))
+{
+    losses[id] = lost;
+}
+
+void shi_am_lose(int pe)
+{
+    __atomic_store_n(&peer_of(pe)->state, DIED, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&losing, 1, __ATOMIC_RELEASE);
+}
+
+int shi_am_loses(int pe)
+{
+    return __atomic_load_n(&peer_of(pe)->state, __ATOMIC_SEQ_CST) >= DRAINED;
+}
+
+int shi_am_is_lost(int pe)
+{
+    return __atomic_load_n(&peer_of(pe)->state, __ATOMIC_ACQUIRE) == LOST; /* A3 */
+}
+
+static int is_queue_empty(struct peer *p)
+{
+    shi_spin_lock(&p->lock);
+    int empty = !has_pending(p);
+    shi_spin_unlock(&p->lock);
+    return empty;
+}
+
+/* Its queue is sent, to nowhere, by retry_all. */
+static int lose(struct peer *p)
+{
+    if (p->by->lose)
+        p->by->lose(p->pe);
+    if (!is_queue_empty(p))
+        return 0;
+    __atomic_store_n(&p->state, DRAINED, __ATOMIC_SEQ_CST);
+    for (int id = 0; id < SHI_AM_IDS; id++)
+        if (losses[id])
+            losses[id](p->pe);
+    __atomic_store_n(&p->state, LOST, __ATOMIC_RELEASE); /* R3 */
+    __atomic_fetch_sub(&losing, 1, __ATOMIC_RELAXED);
+    shi_doorbell_ring_own();
+    return 1;
+}
+
+static int lose_all(void)
+{
+    int n = 0;
+    for (int pe = 0; pe < world.n_pes; pe++)
+        if (peers[pe].state == DIED)
+            n += lose(&peers[pe]);
+    return n;
+}
+
 /* ---- receiving ---------------------------------------------------------------------------------------------------- */
 
 static int poll_once(void)
@@ -223,6 +287,8 @@ static int poll_once(void)
         n += remote->poll(SHI_AM_BUDGET);
     if (__atomic_load_n(&waiting.n, __ATOMIC_RELAXED))
         n += retry_all();
+    if (shi_unlikely(__atomic_load_n(&losing, __ATOMIC_ACQUIRE)))
+        n += lose_all();
     shi_spin_unlock(&polling);
     return n;
 }
@@ -304,7 +370,7 @@ void shi_am_down(void)
     node->drop(&world);
     shi_table_free(peers, (size_t)world.n_pes, sizeof *peers);
     peers = NULL;
-    started = all_remote = 0;
+    started = all_remote = losing = 0;
     remote = NULL;
 }
 
@@ -312,6 +378,7 @@ void shi_am_leave(void)
 {
     node = NULL;
     memset(handlers, 0, sizeof handlers);
+    memset(losses, 0, sizeof losses);
     memset(&waiting, 0, sizeof waiting);
     memset(&world, 0, sizeof world);
 }

@@ -68,6 +68,19 @@ void shi_am_withdraw(int pe, const struct shi_am_src *src);
 int shi_am_fetch(int pe, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
 size_t shi_am_fetch_bytes(int pe);
 
+/* ---- PEs that die, where the job goes on (host/survive) ------------------------------------------------------------- */
+
+/*
+ * PE pe has died. Polls hand over what has come from it and drop all that is sent to it, also what is queued; then they call the functions of
+ * shi_am_on_loss, as handlers, and then shi_am_is_lost is 1. Any thread, once, after shi_am_start.
+ */
+void shi_am_lose(int pe);
+int shi_am_is_lost(int pe);
+int shi_am_loses(int pe); /* 1 before these functions are called: no message of it comes any more. With seq_cst */
+
+/* In every init, after shi_am_up. */
+void shi_am_on_loss(enum shi_am_id id, void (*lost)(int pe));
+
 /* ---- set up ------------------------------------------------------------------------------------------------------- */
 
 /* Remember the world and the carrier between PEs of this node; nothing else happens before shi_am_start. */

@@ -15,6 +15,7 @@
  *             in the high half,     reader before R1
  *             those it could not
  *   mine.busy                       readers' threads  the same     spin.h; guards the rest of mine
+ *   lost[rank]                      polls             the same     one at a time
  *   mine.f                          reader's thread   its poll     R3 -> A3 the reader has copied and counted its pieces;
  *                                                                  from then on only the poll uses mine
  * Checked by test/model/pull.pml, which must fail when one of R1 A1 R2 A2 is weakened.
@@ -69,6 +70,7 @@ static struct shi_am_world world;
 static int local;
 static struct mine mine[JOBS];
 static int n_open; /* jobs that a poll will end */
+static uint8_t *lost; /* [n] the PE has died */
 static int *may;   /* [n] may this PE and that one read and write each other's private memory? 0 unknown, 1, or -errno */
 
 static struct job *jobs_of(int rank)
@@ -86,7 +88,8 @@ int shi_am_pull_up(const struct shi_am_world *w)
     if (may)
         return 0;
     may = calloc((size_t)w->shm->n, sizeof *may);
-    if (!may) {
+    lost = calloc((size_t)w->shm->n, 1);
+    if (!may || !lost) {
         shi_log_error("no memory for messages between the %d PEs of a node", w->shm->n);
         return -ENOMEM;
     }
@@ -103,7 +106,9 @@ void shi_am_pull_drop(void)
 void shi_am_pull_leave(void)
 {
     free(may);
+    free(lost);
     may = NULL;
+    lost = NULL;
     local = 0;
     memset(&world, 0, sizeof world);
 }
@@ -360,9 +365,10 @@ static int complete_reads(void)
         struct mine *m = &mine[i];
         uint64_t done;
         struct shi_am_fetch *f = __atomic_load_n(&m->f, __ATOMIC_ACQUIRE); /* A3 */
-        if (!f || !is_whole(&jobs_of(local)[i], m, &done))
+        int whole = f && is_whole(&jobs_of(local)[i], m, &done);
+        if (!f || (!whole && !lost[m->rank]))
             continue;
-        int err = end(m, done);
+        int err = whole ? end(m, done) : -ESRCH;
         m->f = NULL;
         __atomic_fetch_sub(&n_open, 1, __ATOMIC_RELAXED);
         shi_spin_unlock(&m->busy);
@@ -395,6 +401,11 @@ static void help(int pe, const void *msg, size_t bytes)
         __atomic_fetch_add(&j->done, err ? 1ull << 32 | 1 : 1, __ATOMIC_RELEASE); /* R2 */
         shi_doorbell_ring_pe(&reader);
     }
+}
+
+void shi_am_pull_lose(int rank)
+{
+    lost[rank] = 1;
 }
 
 int shi_am_pull_poll(void)

@@ -27,6 +27,9 @@ int shi_am_pull_expose(int rank, const void *addr, size_t bytes, struct shi_am_s
 /* See shi_am_fetch: 0, -EINPROGRESS or another -errno. */
 int shi_am_pull_fetch(int rank, const struct shi_am_src *src, size_t off, void *to, size_t bytes, struct shi_am_fetch *f);
 
+/* The PE has died: reads with its help end with an error. As shi_am_pull_poll. */
+void shi_am_pull_lose(int rank);
+
 /* Complete the reads that owners have helped with. How many. */
 int shi_am_pull_poll(void);
 

@@ -12,7 +12,8 @@
  *   inbox.senders[w]      senders, fetch-or    receiver    R3 -> A3; a bit for each sender, never cleared
  *   slot.head             sender               receiver    R1 -> A1; ticket, id and length
  *   slot.body, cell       sender, before R1    receiver    plain, after A1
- *   taken                 receiver             sender      R2 -> A2
+ *   taken                 receiver; once it    sender      R2 -> A2
+ *                         has died, the sender
  *   pool, out.reclaimed,  sender's threads     the same    under pool.lock (spin.h): messages to different PEs
  *   .held, .cells
  *
@@ -82,6 +83,7 @@ struct out {
     int held;                /* cells */
     uint8_t is_long;         /* the message begun is in cells */
     uint8_t announced;       /* the bit is set */
+    uint8_t lost;            /* the receiver has died: the sender takes its messages itself, unread */
 } __attribute__((aligned(SHI_LINE_BYTES)));
 
 /* The receiver's. */
@@ -233,6 +235,8 @@ void shi_am_shm_leave(void)
 
 static uint64_t load_taken(const struct out *o)
 {
+    if (shi_unlikely(__atomic_load_n(&o->lost, __ATOMIC_RELAXED)))
+        __atomic_store_n(&o->fifo->taken, o->ticket, __ATOMIC_RELAXED);
     return __atomic_load_n(&o->fifo->taken, __ATOMIC_ACQUIRE); /* A2 */
 }
 
@@ -439,6 +443,17 @@ static int poll_once(int budget)
     return count + shi_am_pull_poll();
 }
 
+static void lose(int pe)
+{
+    int rank = local_of[pe];
+    __atomic_store_n(&outs[rank].lost, 1, __ATOMIC_RELAXED);
+    shi_am_pull_lose(rank);
+    scan_new_senders();
+    for (int i = 0; i < n_in; i++)
+        while (ins[i].rank == rank && drain(&ins[i], n_slots))
+            ;
+}
+
 static void drop(const struct shi_am_world *w)
 {
     uint64_t any = 0, head;
@@ -476,5 +491,5 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
     return shi_am_pull_fetch(local_of[pe], src, off, to, bytes, f);
 }
 
-struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end, .poll = poll_once,
+struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end, .poll = poll_once, .lose = lose,
                                     .expose = expose, .withdraw = withdraw, .fetch_bytes = SIZE_MAX, .fetch = fetch};
