@@ -47,10 +47,14 @@ void shi_counts_kernel(const char *kernel, uint64_t start_ns, uint64_t end_ns);
 /* Print what this PE counted. */
 void shi_stats_text(FILE *f);
 
-/* Collective: give PE 0 what all PEs counted. 0, -ENOMEM, or -ECANCELED: a PE has failed (host/survive). */
+/* Collective: one PE gets what all PEs counted: 1 there. Else 0, -ENOMEM, or -ECANCELED: a PE has failed meanwhile (host/survive). */
 int shi_stats_gather(void);
 
-/* PE 0, after that: print a table of all PEs. Pair of shi_stats_gather: it frees what that allocated. */
+/* Collective: the PEs that live. NULL: all. */
+struct shmem_team;
+extern struct shmem_team *(*shi_stats_team)(void);
+
+/* The PE with 1, after that: print a table of all. Pair of shi_stats_gather: it frees what that allocated. */
 void shi_stats_table(FILE *f);
 
 #endif

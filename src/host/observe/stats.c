@@ -246,16 +246,18 @@ static void report_trouble(const struct trouble *mine)
 static int write_stats(void)
 {
     int err = 0, table = strcmp(stats_file, "1") == 0;
-    if (table)
+    if (table) {
         err = shi_stats_gather();
-    if (err == -ECANCELED && shi_world.pe == 0)
-        shi_log_error("SHMEM_STATS=1: PEs have failed, so there is no table of all; SHMEM_STATS=all prints what each PE counted");
-    if (err)
+        if (err == -ECANCELED)
+            shi_log_error("SHMEM_STATS=1: a PE died in shmem_finalize, so there is no table");
+        if (err == 1)
+            err = write_text(shi_stats_table);
+        shi_team_barrier("shmem_finalize", &shi_team_world);
         return err == -ECANCELED ? 0 : err;
-    for (int pe = 0; pe < (table ? 1 : shi_world.n_pes); pe++) {
+    }
+    for (int pe = 0; pe < shi_world.n_pes; pe++) {
         if (pe == shi_world.pe)
-            err = table ? write_text(shi_stats_table) : strcmp(stats_file, "all") == 0 ? write_text(shi_stats_text)
-                                                                                       : write_json(stats_file);
+            err = strcmp(stats_file, "all") == 0 ? write_text(shi_stats_text) : write_json(stats_file);
         shi_team_barrier("shmem_finalize", &shi_team_world);
     }
     return err;

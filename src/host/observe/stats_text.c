@@ -116,18 +116,19 @@ struct record {
     struct targets targets;
     struct routine routine[TOP_ROUTINES];
 };
-static struct record *of; /* [n_pes] */
+static struct record *of;       /* [among->n] */
+static struct shmem_team *among; /* all PEs, or those that live */
+struct shmem_team *(*shi_stats_team)(void);
 
-/* Send `mine`; PE 0 gets those of all PEs. */
+/* Send `mine`; the first member gets those of all. */
 static void gather(const struct record *mine)
 {
-    struct shmem_team *world = &shi_team_world;
-    world->routine = "shmem_finalize";
+    among->routine = "shmem_finalize";
     for (size_t at = 0, some; at < sizeof *mine; at += some) {
         some = sizeof *mine - at < SHI_EXCHANGE_BYTES ? sizeof *mine - at : SHI_EXCHANGE_BYTES;
-        shi_team_exchange(world, (const char *)mine + at, some);
-        for (int pe = 0; pe < world->n && shi_world.pe == 0; pe++)
-            memcpy((char *)&of[pe] + at, shi_team_buffer(world, 0, pe), some);
+        shi_team_exchange(among, (const char *)mine + at, some);
+        for (int i = 0; i < among->n && among->me == 0; i++)
+            memcpy((char *)&of[i] + at, shi_team_buffer(among, shi_world.pe, i), some);
     }
 }
 
@@ -180,8 +181,9 @@ int shi_stats_gather(void)
 {
     struct record mine = {.ns = shi_now_ns() - all.start_ns, .requests = all.ring.requests, .rounds = all.ring.rounds,
                           .deepest = all.ring.deepest, .targets = top_targets()};
-    of = shi_world.pe == 0 ? calloc((size_t)shi_world.n_pes, sizeof *of) : NULL;
-    if (!shi_team_all("shmem_finalize", &shi_team_world, of || shi_world.pe) && !shi_team_failed(&shi_team_world)) {
+    among = shi_stats_team ? shi_stats_team() : &shi_team_world;
+    of = among->me == 0 ? calloc((size_t)among->n, sizeof *of) : NULL;
+    if (!shi_team_all("shmem_finalize", among, of || among->me) && !shi_team_failed(among)) {
         free(of);
         return -ENOMEM;
     }
@@ -193,8 +195,8 @@ int shi_stats_gather(void)
     for (int i = 0; i < TOP_ROUTINES; i++)
         mine.routine[i] = describe(&all.routine[i]);
     gather(&mine);
-    if (!shi_team_failed(&shi_team_world))
-        return 0;
+    if (!shi_team_failed(among))
+        return among->me == 0;
     free(of);
     return -ECANCELED;
 }
@@ -220,7 +222,7 @@ static struct spread spread_of(double *v, int n)
         s.mean += v[i] / n;
         if (v[i] > s.most) {
             s.most = v[i];
-            s.pe = i;
+            s.pe = shi_team_world_pe(among, i);
         }
     }
     qsort(v, (size_t)n, sizeof *v, ascending);
@@ -229,11 +231,11 @@ static struct spread spread_of(double *v, int n)
     return s;
 }
 
-/* Of all PEs: the counter that PE 0 has there. */
+/* Of all PEs: the counter that the first one has there. */
 static struct shi_counter sum(const struct shi_counter *of_pe_0)
 {
     struct shi_counter s = {0, 0, 0};
-    for (int pe = 0; pe < shi_world.n_pes; pe++) {
+    for (int pe = 0; pe < among->n; pe++) {
         const struct shi_counter *c = (const void *)((const char *)of_pe_0 + (size_t)pe * sizeof *of);
         s.calls += c->calls;
         s.bytes += c->bytes;
@@ -251,9 +253,9 @@ static void print_families(FILE *f, double *v)
         struct shi_counter total = sum(&of->family[k]);
         if (!total.calls)
             continue;
-        for (int pe = 0; pe < shi_world.n_pes; pe++)
+        for (int pe = 0; pe < among->n; pe++)
             v[pe] = (double)of[pe].family[k].ns * 1e-6;
-        struct spread s = spread_of(v, shi_world.n_pes);
+        struct spread s = spread_of(v, among->n);
         fprintf(f, "fulmar: %-10s %12" PRIu64 " %10s | %11s %10.3f %10.3f %10.3f %8d %10.2f\n", shi_family_name[k], total.calls,
                 k < SHI_TARGETED ? human(total.bytes, text) : "-", "", s.least, s.median, s.most, s.pe,
                 s.mean > 0 ? s.most / s.mean : 1);
@@ -272,7 +274,7 @@ static void print_ways(FILE *f)
         if (k == SHI_WAYS - 1 && n)
             fputc('\n', f);
     }
-    for (int pe = 0; pe < shi_world.n_pes; pe++) {
+    for (int pe = 0; pe < among->n; pe++) {
         requests += of[pe].requests;
         rounds += of[pe].rounds;
         deepest = of[pe].deepest > deepest ? of[pe].deepest : deepest;
@@ -286,7 +288,7 @@ static void print_pairs(FILE *f)
 {
     char text[16];
     struct targets best = {0};
-    for (int i = 0; i < shi_world.n_pes * TOP_TARGETS; i++)
+    for (int i = 0; i < among->n * TOP_TARGETS; i++)
         keep_top(&best, of[i / TOP_TARGETS].targets.top[i % TOP_TARGETS]);
     for (int i = 0; i < TOP_TARGETS && best.top[i].bytes; i++)
         fprintf(f, "%s PE %d with PE %d %s", i ? "," : "fulmar: most bytes:", best.top[i].from, best.top[i].pe,
@@ -299,7 +301,7 @@ static void print_pairs(FILE *f)
 static int merge_routines(struct routine *merged)
 {
     int n = 0;
-    for (int i = 0; i < shi_world.n_pes * TOP_ROUTINES; i++) {
+    for (int i = 0; i < among->n * TOP_ROUTINES; i++) {
         const struct routine *r = &of[i / TOP_ROUTINES].routine[i % TOP_ROUTINES];
         int at = 0;
         while (at < n && strcmp(merged[at].name, r->name) != 0)
@@ -332,7 +334,7 @@ static int routines_by_time(const void *a, const void *b)
 
 static void print_routines(FILE *f)
 {
-    struct routine *merged = calloc((size_t)shi_world.n_pes * TOP_ROUTINES, sizeof *merged);
+    struct routine *merged = calloc((size_t)among->n * TOP_ROUTINES, sizeof *merged);
     int n = merged ? merge_routines(merged) : 0;
     if (merged)
         qsort(merged, (size_t)n, sizeof *merged, routines_by_time);
@@ -344,15 +346,26 @@ static void print_routines(FILE *f)
     free(merged);
 }
 
+static void print_failed(FILE *f)
+{
+    fprintf(f, "fulmar: %d of %d PEs died, the table is of the others:", shi_world.n_pes - among->n, shi_world.n_pes);
+    for (int pe = 0, n = 0; pe < shi_world.n_pes; pe++)
+        if (shi_team_member(among, pe) < 0)
+            fprintf(f, "%s %d", n++ ? "," : "", pe);
+    fputc('\n', f);
+}
+
 void shi_stats_table(FILE *f)
 {
-    int n = shi_world.n_pes;
+    int n = among->n;
     double *v = calloc((size_t)n, sizeof *v);
     for (int pe = 0; v && pe < n; pe++)
         v[pe] = (double)of[pe].ns * 1e-6;
     if (v) {
         struct spread s = spread_of(v, n);
         fprintf(f, "fulmar: %d PE%s, %.3f ms from init to finalize\n", n, n == 1 ? "" : "s", s.most);
+        if (n < shi_world.n_pes)
+            print_failed(f);
         print_families(f, v);
         for (int pe = 0; pe < n; pe++)
             v[pe] = 100.0 * (double)of[pe].waited_ns / (double)(of[pe].ns + 1);
@@ -360,7 +373,7 @@ void shi_stats_table(FILE *f)
         fprintf(f, "fulmar: waiting for other PEs (collective, barrier, wait, lock, order): %.1f %% of the time in the median, "
                    "%.1f %% to %.1f %% (PE %d)\n", s.median, s.least, s.most, s.pe);
         print_ways(f);
-        print_device_ways(f, 0);
+        print_device_ways(f, shi_world.pe);
         print_pairs(f);
         print_routines(f);
     }

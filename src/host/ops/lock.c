@@ -92,7 +92,7 @@ static int take_soon(const char *routine, long *lock, struct halves *mine)
 {
     int home = home_of(lock);
     const uint32_t *tail = shi_reach(&shi_world.peer[home], &((struct halves *)lock)->tail, sizeof *tail);
-    struct shi_wait w = SHI_WAIT_INIT;
+    struct shi_wait w __attribute__((cleanup(shi_wait_end))) = SHI_WAIT_INIT;
     for (uint64_t since_ns = 0; tail; shi_wait_step(&w)) {
         uint32_t before = since_ns ? __atomic_load_n(tail, __ATOMIC_RELAXED) : 0;
         if (!before || shi_unlikely(shi_lock_faults != NULL))
@@ -105,6 +105,7 @@ static int take_soon(const char *routine, long *lock, struct halves *mine)
         since_ns = since_ns ? since_ns : now;
         if (now - since_ns > SHI_LOCK_POLLS_NS && shi_likely(!shi_lock_faults))
             return 0;
+        SHI_WAIT_REGISTER(&w, .routine = routine, .kind = SHI_FOR_LOCK, .addr = lock, .of = (int)before - 1);
     }
     return 0;
 }

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <shmemx.h>
+#include <stdlib.h>
 
 #include "host/gpc/gpc_wire.h"
 #include "host/net/am/am.h"
 #include "host/net/node/doorbell.h"
+#include "host/observe/counts.h"
 #include "host/ops/lock.h"
 #include "host/ops/wait.h"
 #include "host/survive/agree.h"
@@ -137,6 +139,19 @@ void shi_survive_barrier(const char *routine)
     shi_agree_all(routine, NULL);
 }
 
+static struct shmem_team *living(void)
+{
+    struct shmem_team *t = &shi_team_world;
+    char *dead = malloc((size_t)shi_world.n_pes);
+    struct shi_agree_record r = {.all = {0}};
+    if (!dead)
+        shi_die("shmem_finalize", "out of memory for %d PEs", shi_world.n_pes);
+    if (shi_agree_members("shmem_finalize", t, &r, dead) && shi_survive_shrink("shmem_finalize", t, &t))
+        t = &shi_team_world;
+    free(dead);
+    return t;
+}
+
 /* GPCs of this PE use it in shmem_finalize. */
 static int all_agree(const char *routine, int mine)
 {
@@ -173,6 +188,7 @@ int shi_survive_up(void)
     shi_team_heap_barrier = shi_survive_barrier;
     shi_lock_faults = &lock_faults;
     shi_gpc_agree = all_agree;
+    shi_stats_team = living;
     err = shi_watch_up(on_end);
     on = !err;
     return err;
@@ -199,6 +215,7 @@ void shi_survive_down(void)
     shi_team_heap_barrier = NULL;
     shi_lock_faults = NULL;
     shi_gpc_agree = NULL;
+    shi_stats_team = NULL;
     __atomic_store_n(&shi_wait_fails, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&shi_team_faults, NULL, __ATOMIC_RELAXED);
     awaited = NULL;
