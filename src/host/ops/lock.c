@@ -81,8 +81,10 @@ static uint32_t take(const char *routine, long *lock, struct halves *mine)
     uint32_t tail = 0;
     if (take_from(routine, lock, mine, &tail))
         return 0;
-    if (!shi_lock_faults || !shi_lock_faults->has_failed((int)tail - 1) || !take_from(routine, lock, mine, &tail))
+    if (!shi_lock_faults || !shi_lock_faults->has_failed((int)tail - 1))
         return tail;
+    if (!take_from(routine, lock, mine, &tail)) /* 0: another PE has taken it before, and is done with it */
+        return tail ? tail : take(routine, lock, mine);
     shi_lock_faults->inherited();
     return 0;
 }
