@@ -10,7 +10,7 @@ if ! command -v python3 > /dev/null; then
     exit 0
 fi
 sycl= # its calls are compiled for half a minute: some of them
-if find_sycl "$work/jit"; then sycl="--sycl nothing,p,g,put_8,put_1024,put_signal_8,fetch_add,fence,quiet,p_and_quiet,put_signal_1024_tg,quiet_tg"; else skip "kernels as SYCL" "$no_sycl"; fi
+if find_sycl "$work/jit"; then sycl="--sycl nothing,p,g,put_8,put_1024,put_signal_8,fetch_add,fence,quiet,pe_fence,pe_quiet,flush,p_and_quiet,put_signal_1024_tg,quiet_tg"; else skip "kernels as SYCL" "$no_sycl"; fi
 # shellcheck disable=SC2086
 OSHCXX=$OSHCXX "$top_srcdir/bench/device_cost" --oshcc "$OSHCC" --lines $nvcc $sycl > "$work/lines" 2> "$work/log"
 ok $? "the kernels compile and run" "$work/log"
@@ -78,6 +78,9 @@ sycl-direct put_signal_8 7 0 0 2 0 0 1
 sycl-direct fetch_add 6 0 0 1 0 1 0
 sycl-direct fence 3 1 0 0 0 0 1
 sycl-direct quiet 3 1 0 0 0 0 1
+sycl-direct pe_fence 3 1 0 0 0 0 1
+sycl-direct pe_quiet 3 1 0 0 0 0 1
+sycl-direct flush 2 1 0 0 0 0 1
 sycl-direct p_and_quiet 8 1 0 1 0 0 1
 sycl-direct put_signal_1024_tg - - 0 - 0 0 1
 sycl-direct quiet_tg 130 1 0 0 0 0 1
