@@ -29,7 +29,12 @@ enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
  * - Tagged messages with the PE complete, also receives from any source until shmemx_ack_failed, with `failed` in their status; on a revoked team
  *   all complete that are not matched.
  * - Nonblocking collectives with the PE complete, and shmemx_status tells it. Procedure calls fail with -EIO and the PE's number.
- * - The memory of the PE may be accessed; what it holds is not defined.
+ * - The memory of the PE may be accessed; what it holds is not defined. Where only the network reached it (another host, or SHMEM_TRANSPORT=ofi), puts and
+ *   atomics to it do nothing, gets and fetches return a value that is not defined, and fence and quiet do not wait for them.
+ * - Each lock has a PE that keeps its state. If that has failed and the job uses the network, no PE gets the lock any more: shmem_set_lock and
+ *   shmem_test_lock return without it, the latter with 1, and shmemx_status then returns SHMEMX_ERR_REVOKED; shmem_clear_lock does nothing.
+ * On several hosts a PE has also failed when its host does not answer for SHMEM_HEARTBEAT, or a transfer with it fails. A PE that the others take for failed, and
+ * that runs, ends itself when it hears of that; but if the network between two groups of hosts fails, each group goes on without the other.
  * SHMEM_TEAM_WORLD with a failed PE stays failed; PE numbers do not change.
  *
  * shmemx_failed_pes: how many PEs this PE knows to have failed. It stores the numbers of at most max of them in pes, in the order in which this PE learned of

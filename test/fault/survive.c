@@ -1,7 +1,8 @@
 /*
  * survive.c - for survive.sh: PEs work, some are killed at a time that the seed gives, the others find out, agree, shrink and go on.
  *
- * usage: survive SEED VICTIMS MOST_US STEPS. Each of VICTIMS PEs is killed within MOST_US microseconds after the start of the steps. Each PE that lives prints one line that begins
+ * usage: survive SEED VICTIMS MOST_US STEPS. Each of VICTIMS PEs is killed within MOST_US microseconds after the start of the steps; wVICTIMS: the
+ * test kills them, at any time. Each PE that lives prints one line that begins
  * with "right", or says what was wrong and ends with 1.
  */
 #include <pthread.h>
@@ -20,7 +21,8 @@ enum { MOST = 64 };
 static uint64_t seed;
 static int me, n;
 static shmem_team_t team;         /* of those that live, as all agree */
-static int team_me, team_n, step, recoveries;
+static int team_me, team_n, step, recoveries, gone;
+static int far; /* a dead PE's memory cannot be reached */
 static uint64_t added[MOST];      /* this PE's completed updates of each PE's counter[me] */
 static uint64_t counter[MOST], signals[MOST]; /* symmetric: by the PE that updates it */
 static long sums[2], parts[2], all[MOST], lock, held;
@@ -92,13 +94,22 @@ static int world_pe(int member)
     return shmem_team_translate_pe(team, member, SHMEM_TEAM_WORLD);
 }
 
+static int is_failed(int pe)
+{
+    int failed[MOST], count = shmemx_failed_pes(failed, MOST);
+    for (int i = 0; i < count; i++)
+        if (failed[i] == pe)
+            return 1;
+    return 0;
+}
+
 /* What this PE has completed at PEs that live is there. */
 static void check_counters(void)
 {
     for (int i = 0; i < team_n; i++) {
         int pe = world_pe(i);
         uint64_t is = shmem_uint64_atomic_fetch(&counter[me], pe);
-        if (is != added[pe])
+        if (is != added[pe] && !(far && is_failed(pe)))
             wrong("PE %d has %lu of %lu updates", pe, (unsigned long)is, (unsigned long)added[pe]);
     }
 }
@@ -199,13 +210,17 @@ static int under_lock(void)
     shmemx_status();
     shmem_set_lock(&lock);
     int inherited = shmemx_status();
+    if (inherited == SHMEMX_ERR_REVOKED) { /* the PE that kept its state has died */
+        gone++;
+        return 0;
+    }
     int home = 0; /* its memory may be a dead PE's */
     long was = shmem_long_g(&held, home);
-    if (was != 0 && !inherited)
+    if (was != 0 && !inherited && !(far && is_failed(home)))
         wrong("the lock is held twice");
     shmem_long_p(&held, me + 1, home);
     shmem_quiet();
-    if (shmem_long_g(&held, home) != me + 1)
+    if (shmem_long_g(&held, home) != me + 1 && !(far && is_failed(home)))
         wrong("the lock was held twice");
     shmem_long_p(&held, 0, home);
     shmem_quiet();
@@ -422,16 +437,19 @@ int main(int argc, char **argv)
     procedure = shmemx_gpc_register(add_up);
     enter(SHMEM_TEAM_WORLD);
     shmem_barrier_all();
-    prepare_end(atoi(argv[2]), strtoull(argv[3], NULL, 10));
+    int by_test = argv[2][0] == 'w', victims = atoi(argv[2] + by_test);
+    prepare_end(by_test ? 0 : victims, strtoull(argv[3], NULL, 10));
     int n_steps = atoi(argv[4]);
     const char *only = getenv("STEP"); /* of a failure that is looked for */
+    for (int pe = 0; pe < n; pe++)
+        far |= shmem_ptr(&held, pe) == NULL;
     for (step = 1; step <= n_steps; step++) {
         uint64_t state = seed + (uint64_t)step;
         int of = only ? atoi(only) : (int)(next(&state) % (sizeof steps / sizeof *steps));
         if (steps[of]())
             recover();
     }
-    while (shmemx_failed_pes(NULL, 0) < atoi(argv[2])) /* the last victims die here */
+    while (shmemx_failed_pes(NULL, 0) < victims) /* the last victims die here */
         usleep(1000);
     while (!all_well(1)) /* some have met a failure in the last step */
         ;

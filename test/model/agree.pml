@@ -4,7 +4,8 @@
  *   model               code
  *   dead, knows[i]      the members that are dead, and those that member i knows to be dead: it learns of each at any later time
  *   q[], send, receive  the active messages of each pair, in order. Of a dead member's messages to another, the first few
- *                       arrive, or all: so it may have died between any two sends
+ *                       arrive, or all: so it may have died between any two sends. Over the network the rest is what the member
+ *                       has not taken when it learns of the death (src/host/net/stream/lost.h)
  *   at[i], within[i]    the number of agreements that i has decided; whether it has begun the next one
  *   adopted[i]          the proposal that i has adopted, or 0
  *   votes, asked,       what i has received for the agreement `at`, or, at the index NEXT, for the one after it

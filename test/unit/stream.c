@@ -752,6 +752,8 @@ static void registered(void)
     CHECK(shi_stream_expose(outside, 16, &src) == 0 && fabric.n_exposed == before + 1 && fabric.last_exposed == outside);
 }
 
+#include "stream_gone.h" /* a test of its own, over the functions above */
+
 /* Catches: a lost message with nothing behind it, on a lane without pings or on the one with them, that is waited for
  * without end; a receive that failed and is not named. */
 static void lost(void)
@@ -948,6 +950,7 @@ int main(int argc, char **argv)
     RUN(failures, "a failed transfer ends the job with a line");
     RUN(copies_fail, "a failed copy of the device ends the job with a line");
     RUN(lost, "a message that is lost ends the job with a line");
+    RUN(gone, "a PE that is gone: what is sent to it ends, what it has sent is not taken");
     RUN(read_slowly, "a silent PE from which much is read has time until all of it could have come");
     RUN(long_with_device_record, "a long message cannot wait for copies");
     RUN(registered, "registered memory and its rights");

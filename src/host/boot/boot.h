@@ -40,8 +40,9 @@ struct shi_boot_ops {
     int (*lookup)(int pe, const char *key, void *data, size_t bytes);
     /* Barrier over all PEs; what they published before it is available locally after it. 0 or -errno. */
     int (*fence)(void);
-    /* At the end of shmem_init: if the launcher lets others go on when a PE dies, a barrier, from which on it does so. NULL: it does not. */
-    int (*started)(void);
+    /* At the end of shmem_init: if the launcher lets others go on when a PE dies, a barrier, from which on it does so. NULL: it does not.
+     * survives: SHMEM_FAULTS=continue. */
+    int (*started)(int survives);
     /* 1: the launcher has closed the connection, as after another library's finalize. NULL: never. */
     int (*is_gone)(void);
     /* End the job with this status. Returns only when the launcher is unreachable. */
@@ -71,9 +72,9 @@ static inline int shi_boot_fence(const struct shi_boot *b, const char *text)
     return err;
 }
 
-static inline int shi_boot_started(const struct shi_boot *b)
+static inline int shi_boot_started(const struct shi_boot *b, int survives)
 {
-    return b->ops->started ? b->ops->started() : 0;
+    return b->ops->started ? b->ops->started(survives) : 0;
 }
 
 static inline int shi_boot_lookup(const struct shi_boot *b, int pe, const char *key, void *data, size_t bytes)

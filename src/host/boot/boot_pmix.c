@@ -107,8 +107,9 @@ static int fence(void)
     return fence_with(PMIX_COLLECT_DATA);
 }
 
-static int started(void)
+static int started(int survives)
 {
+    (void)survives; /* oshrun decides, and sets SHMEM_FAULTS */
     return survive ? fence_with(SHI_SURVIVE_NAME) : 0;
 }
 

@@ -62,7 +62,16 @@ int shi_boot_uid_is_given(void)
     return chosen.given || getenv("SHMEM_UNIQUEID");
 }
 
-static const struct shi_boot_ops ops = {"unique id", shi_uid_data_publish, shi_uid_data_lookup, shi_uid_tree_fence, NULL, NULL, shi_uid_tree_abort,
+/* Where the job goes on when a PE dies, the tree ends here, as it cannot do without one: the library finds deaths itself. */
+static int started(int survives)
+{
+    int err = survives ? shi_uid_tree_fence() : 0;
+    if (survives && !err)
+        shi_uid_tree_down();
+    return err;
+}
+
+static const struct shi_boot_ops ops = {"unique id", shi_uid_data_publish, shi_uid_data_lookup, shi_uid_tree_fence, started, NULL, shi_uid_tree_abort,
                                         shi_uid_tree_down};
 
 /* ---- meeting ------------------------------------------------------------------------------------------------------ */

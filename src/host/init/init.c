@@ -49,6 +49,8 @@ static void abort_now(int status)
 {
     if (shi_world.shm.base)
         shi_shm_abort(&shi_world.shm, status);
+    if (shi_survive_is_on())
+        shi_survive_exit(status);
     if (status)
         shi_stats_abort();
     if (shi_world.boot.ops)
@@ -335,7 +337,7 @@ void shi_world_up(int thread_level)
         shi_agree_rules("shmem_init", &shi_team_world); /* in place of the barrier */
     else
         shi_team_barrier("shmem_init", &shi_team_world);
-    if (!shi_world.launcher_left && shi_boot_started(&shi_world.boot))
+    if (!shi_world.launcher_left && shi_boot_started(&shi_world.boot, shi_survive_is_on()))
         abort_on_error(1);
     shi_startup_down();
     shi_left_watch();
@@ -350,17 +352,18 @@ void shi_world_up(int thread_level)
 static void leave_network(const char *routine)
 {
     const struct shi_boot_ops *launcher = shi_world.boot.ops;
-    int by_launcher = shi_world.lane && !shi_world.launcher_left && !(launcher->is_gone && launcher->is_gone());
+    int survives = shi_survive_is_on(); /* then no PE needs another one any more */
+    int by_launcher = shi_world.lane && !survives && !shi_world.launcher_left && !(launcher->is_gone && launcher->is_gone());
     if (shi_world.lane)
         shi_stream_pause();
     if (by_launcher)
         launcher->fence();
     shi_progress_stop();
-    if (shi_world.lane && !by_launcher)
+    if (shi_world.lane && !by_launcher && !survives)
         shi_stream_serve();
     if (by_launcher)
         launcher->fence();
-    else if (!shi_survive_is_on()) /* which needs progress, and after which no PE sends */
+    else if (!survives)
         shi_team_barrier(routine, &shi_team_world);
     if (!shi_world.launcher_left)
         launcher->down(); /* now, not at exit: after this the launcher accepts any exit status */

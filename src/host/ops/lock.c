@@ -15,7 +15,8 @@
  * A PE polls a lock of its node for SHI_LOCK_POLLS_NS before it queues. Until then the PE that has cleared the lock may take it again,
  * which saves a switch of processes where PEs share cores; no PE can tell such a poll from a call that comes later.
  *
- * With SHMEM_FAULTS=continue PEs do not queue: they poll until the lock is free, or the PE that holds it has failed.
+ * With SHMEM_FAULTS=continue PEs do not queue: they poll until the lock is free, or the PE that holds it has failed. If its home has failed, and
+ * not all PEs share its memory, no PE gets the lock any more: PEs learn of that at different times, so another home could be a second lock.
  */
 #include "host/ops/lock.h"
 
@@ -63,30 +64,62 @@ static int home_of(long *lock)
 
 const struct shi_lock_faults *shi_lock_faults;
 
+/* Has the lock's home failed, whose memory not all PEs can access? An update of it may have done nothing. */
+static int is_gone(int home)
+{
+    if (shi_likely(!shi_lock_faults) || !shi_world.lane || !shi_lock_faults->has_failed(home))
+        return 0;
+    shi_lock_faults->gone();
+    return 1;
+}
+
 /* Take the lock if its tail is this one. 1, or 0 and what it is now. */
 static int take_from(const char *routine, long *lock, struct halves *mine, uint32_t *tail)
 {
     uint32_t was = *tail;
     __atomic_store_n(&mine->place, queued, __ATOMIC_RELAXED);
     *tail = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, (uint32_t)shi_world.pe + 1, was); /* A1 */
-    if (*tail == was)
+    if (*tail == was && !is_gone(home_of(lock)))
         return 1;
     __atomic_fetch_and(&mine->place, ~queued, __ATOMIC_RELAXED);
     return 0;
 }
 
-/* Take the lock if it is free, or its PE has failed. The tail that was found; 0: taken. */
+static const uint32_t gone = UINT32_MAX;
+
+/* Take the lock if it is free, or its PE has failed. The tail that was found; 0: taken; or `gone`. */
 static uint32_t take(const char *routine, long *lock, struct halves *mine)
 {
-    uint32_t tail = 0;
-    if (take_from(routine, lock, mine, &tail))
-        return 0;
-    if (!shi_lock_faults || !shi_lock_faults->has_failed((int)tail - 1))
-        return tail;
-    if (!take_from(routine, lock, mine, &tail)) /* 0: another PE has taken it before, and is done with it */
-        return tail ? tail : take(routine, lock, mine);
-    shi_lock_faults->inherited();
-    return 0;
+    uint32_t tail;
+    do {
+        tail = 0;
+        if (shi_unlikely(is_gone(home_of(lock))))
+            return gone;
+        if (take_from(routine, lock, mine, &tail))
+            return 0;
+        if (shi_unlikely(!tail))
+            return gone;
+        if (!shi_lock_faults || !shi_lock_faults->has_failed((int)tail - 1))
+            break;
+        if (take_from(routine, lock, mine, &tail)) {
+            shi_lock_faults->inherited();
+            return 0;
+        }
+    } while (!tail); /* another PE has taken it before, and is done with it */
+    return tail;
+}
+
+/* Poll a lock until it is taken, or gone. */
+static void take_far(const char *routine, long *lock, struct halves *mine)
+{
+    struct shi_wait w = SHI_WAIT_INIT;
+    for (uint32_t before; (before = take(routine, lock, mine)) && before != gone;) {
+        if (before == (uint32_t)shi_world.pe + 1)
+            shi_die(routine, "lock = %p is held by this PE already", (void *)lock);
+        shi_wait_slow(&w);
+        SHI_WAIT_REGISTER(&w, .routine = routine, .kind = SHI_FOR_LOCK, .addr = lock, .of = (int)before - 1);
+    }
+    shi_wait_end(&w);
 }
 
 /* Poll a lock of this node until it is taken (1), or until it is time to queue (0). */
@@ -129,6 +162,10 @@ void shi_lock_set(const char *routine, long *lock)
     SHI_SPAN(span, SHI_LOCKS, routine, NULL, SHI_TO_NONE, 0);
     struct halves *mine = mine_of(routine, lock);
     uint32_t me = (uint32_t)shi_world.pe + 1;
+    if (shi_unlikely(shi_lock_faults != NULL) && shi_world.lane) {
+        take_far(routine, lock, mine);
+        return;
+    }
     if (take_soon(routine, lock, mine))
         return;
     __atomic_store_n(&mine->place, waits | queued, __ATOMIC_RELAXED);
@@ -159,12 +196,14 @@ void shi_lock_clear(const char *routine, long *lock)
     struct halves *mine = mine_of(routine, lock);
     uint32_t me = (uint32_t)shi_world.pe + 1, next;
     uint32_t place = __atomic_fetch_and(&mine->place, ~queued, __ATOMIC_RELAXED);
+    if ((place & (queued | waits)) != queued && is_gone(home_of(lock)))
+        return;
     if ((place & (queued | waits)) != queued)
         shi_die(routine, "lock = %p is not held by this PE", (void *)lock);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     shi_remote_quiet(shi_world.lane);
     uint32_t last = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, 0, me); /* R1 */
-    if (last == me)
+    if (last == me || is_gone(home_of(lock)))
         return;
     if (last == 0)
         shi_die(routine, "lock = %p was overwritten while it was held", (void *)lock);

@@ -7,10 +7,10 @@ int shi_lock_test(const char *routine, long *lock); /* 0: acquired, 1: held by a
 void shi_lock_clear(const char *routine, long *lock);
 
 /* Not NULL: PEs may fail, and the others go on. Then PEs do not queue for a lock, but poll it. A lock whose PE has failed may be taken; the PE
- * that takes it calls inherited. Set by host/survive. */
+ * that takes it calls inherited; one that finds that the PE with its state has failed, and cannot be reached, calls gone. Set by host/survive. */
 extern const struct shi_lock_faults {
     int (*has_failed)(int pe);
-    void (*inherited)(void);
+    void (*inherited)(void), (*gone)(void);
 } *shi_lock_faults;
 
 #endif

@@ -16,6 +16,11 @@
 #define SHI_IDLE_LAST_NS 8000000  /* and double up to this */
 #define SHI_TRIM_NS 10000000000ull /* so often memory is given back that nothing has used since */
 enum {
+    SHI_LIFELINE_MS = 20,   /* between looks at a connection that is being made (host/survive/lifeline.h) */
+    SHI_LIFELINES = 1024    /* connections that a PE's socket takes: one at a time, and a new one after each failure */
+};
+
+enum {
     SHI_SERVE_MS = 50,      /* the longest sleep of the progress thread in the network's wait */
     SHI_PROXY_BATCH = 64,   /* requests that the proxy takes from a ring in one round */
     SHI_PROXY_SLICE_NS = 100000 /* the proxy's time slice: it runs for microseconds, so the scheduler may prefer it */

@@ -4,11 +4,11 @@
 
 #include "host/coll/team.h"
 
-enum shi_message_kind { SHI_MESSAGE_AGREE, SHI_MESSAGE_REVOKE, SHI_MESSAGE_KINDS };
+enum shi_message_kind { SHI_MESSAGE_AGREE, SHI_MESSAGE_REVOKE, SHI_MESSAGE_FAILED, SHI_MESSAGE_LEFT, SHI_MESSAGE_EXIT, SHI_MESSAGE_LISTENS, SHI_MESSAGE_KINDS };
 
 /* The first words of each message. */
 struct shi_message {
-    uint64_t team; /* its number */
+    uint64_t team; /* its number; of the world, if it is about PEs */
     uint64_t kind;
 };
 

@@ -4,16 +4,22 @@
 #include <errno.h>
 #include <shmemx.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "host/gpc/gpc_wire.h"
 #include "host/net/am/am.h"
 #include "host/net/node/doorbell.h"
+#include "host/net/stream/lost.h"
+#include "host/net/stream/stream.h"
 #include "host/observe/counts.h"
 #include "host/ops/lock.h"
 #include "host/ops/wait.h"
+#include "host/policy/limits.h"
 #include "host/survive/agree.h"
 #include "host/survive/failed.h"
+#include "host/survive/lifeline.h"
 #include "host/survive/watch.h"
+#include "host/util/base.h"
 #include "host/util/log.h"
 
 static int on;
@@ -93,12 +99,79 @@ static void wake(void)
     shi_doorbell_ring_own();
 }
 
-static void on_end(int pe)
+/* ---- PEs that are gone --------------------------------------------------------------------------------------------------- */
+
+static uint8_t *left; /* [n_pes] 1: the PE has said that it leaves */
+
+/* A message about one PE, or with a status. */
+struct about {
+    struct shi_message m;
+    uint64_t what;
+};
+
+static int has_left(int pe)
 {
+    for (int i = 0; i < shi_world.shm.n; i++)
+        if (shi_world.boot.local_pe[i] == pe && __atomic_load_n(shi_shm_left_job(&shi_world.shm, i), __ATOMIC_ACQUIRE)) /* A2 */
+            return 1;
+    return __atomic_load_n(&left[pe], __ATOMIC_ACQUIRE); /* A3 */
+}
+
+static int is_over(int pe)
+{
+    return pe == shi_world.pe || shi_failed_is(pe) || has_left(pe);
+}
+
+/* PEs of the node see left_job; it says nothing of messages that the network still has for those that only it reaches. */
+static int is_to_hear(enum shi_message_kind kind, int pe)
+{
+    if (pe == shi_world.pe || shi_stream_is_gone(pe))
+        return 0;
+    return shi_world.peer[pe].remote || (kind != SHI_MESSAGE_LEFT && !is_over(pe));
+}
+
+static void tell_all(enum shi_message_kind kind, int what)
+{
+    const struct about a = {{shi_team_world.number, kind}, (uint64_t)what};
+    for (int pe = 0; pe < shi_world.n_pes; pe++)
+        if (is_to_hear(kind, pe))
+            shi_message_send(pe, &a.m, sizeof a);
+}
+
+/* All PEs that live get the news, also that of a death that only one of them has seen and that then dies itself. So does the PE, unless its process
+ * has ended: it must not go on. */
+static void on_failure(int pe, int is_certain)
+{
+    if (shi_world.lane)
+        tell_all(SHI_MESSAGE_FAILED, pe);
     shi_failed_add(pe);
     shi_am_lose(pe);
-    shi_log_debug("PE %d has failed", pe);
+    if (shi_world.lane)
+        shi_stream_lose(pe);
+    shi_log_debug("PE %d has failed%s", pe, is_certain ? "" : ", or cannot be reached");
     wake();
+}
+
+static void take_failure(struct shmem_team *t, int pe, const struct shi_message *m, size_t bytes)
+{
+    const struct about *a = (const struct about *)m;
+    (void)t;
+    if (bytes != sizeof *a || a->what >= (uint64_t)shi_world.n_pes)
+        shi_am_refuse(pe, "a failure that is none");
+    if (a->what == (uint64_t)shi_world.pe)
+        shi_die("network", "PE %d has lost the connection to this PE, and goes on without it (SHMEM_FAULTS=continue)", pe);
+    shi_watch_report((int)a->what);
+}
+
+static void take_leave(struct shmem_team *t, int pe, const struct shi_message *m, size_t bytes)
+{
+    (void)t;
+    (void)m;
+    if (bytes != sizeof(struct about))
+        shi_am_refuse(pe, "an end that is none");
+    __atomic_store_n(&left[pe], 1, __ATOMIC_RELEASE); /* R3 */
+    shi_stream_lose(pe);
+    shi_watch_wake();
 }
 
 static void inherited(void)
@@ -106,7 +179,12 @@ static void inherited(void)
     status = SHMEMX_ERR_PE_FAILED;
 }
 
-static const struct shi_lock_faults lock_faults = {shi_failed_is, inherited};
+static void gone(void)
+{
+    status = SHMEMX_ERR_REVOKED;
+}
+
+static const struct shi_lock_faults lock_faults = {shi_failed_is, inherited, gone};
 
 /* ---- revocation --------------------------------------------------------------------------------------------------------- */
 
@@ -162,25 +240,61 @@ static int all_agree(const char *routine, int mine)
 
 static int any_left(void)
 {
-    for (int i = 0; i < shi_world.shm.n; i++)
-        if (__atomic_load_n(shi_shm_left_job(&shi_world.shm, i), __ATOMIC_ACQUIRE)) /* A2 */
+    for (int pe = 0; pe < shi_world.n_pes; pe++)
+        if (has_left(pe))
             return 1;
     return 0;
 }
 
+static void take_exit(struct shmem_team *t, int pe, const struct shi_message *m, size_t bytes)
+{
+    (void)t;
+    if (bytes != sizeof(struct about))
+        shi_am_refuse(pe, "an end of the job that is none");
+    shi_shm_abort(&shi_world.shm, (int)((const struct about *)m)->what);
+}
+
+void shi_survive_exit(int status)
+{
+    uint64_t *seq = shi_world.lane ? calloc((size_t)shi_world.n_pes, sizeof *seq) : NULL;
+    if (!seq)
+        return;
+    tell_all(SHI_MESSAGE_EXIT, status);
+    for (uint64_t end = shi_now_ns() + SHI_UNSENT_NS; (shi_message_unsent() || !shi_stream_delivered(seq)) && shi_now_ns() < end;)
+        shi_progress();
+}
+
+/* The others need no message of this PE any more, and know that it leaves. */
+static void leave(void)
+{
+    uint64_t *seq = calloc((size_t)shi_world.n_pes, sizeof *seq);
+    if (!seq)
+        shi_die("shmem_finalize", "out of memory for the end of a job with %d PEs", shi_world.n_pes);
+    tell_all(SHI_MESSAGE_LEFT, shi_world.pe);
+    SHI_WAIT_PROGRESS(!shi_message_unsent() && shi_stream_delivered(seq), .routine = "shmem_finalize", .kind = SHI_FOR_NETWORK, .of = -1);
+    free(seq);
+}
+
 int shi_survive_up(void)
 {
-    static shi_message_take *const takes[] = {[SHI_MESSAGE_AGREE] = shi_agree_take, [SHI_MESSAGE_REVOKE] = take_revocation};
+    static shi_message_take *const takes[] = {[SHI_MESSAGE_AGREE] = shi_agree_take, [SHI_MESSAGE_REVOKE] = take_revocation,
+                                              [SHI_MESSAGE_FAILED] = take_failure, [SHI_MESSAGE_LEFT] = take_leave, [SHI_MESSAGE_EXIT] = take_exit,
+                                              [SHI_MESSAGE_LISTENS] = shi_lifeline_take};
     if (shi_world.config.faults != SHI_FAULTS_CONTINUE)
         return 0;
-    if (shi_world.lane) {
-        shi_log_error("SHMEM_FAULTS=continue: only where all PEs are on one node, and without SHMEM_TRANSPORT=ofi");
+    if (shi_world.lane && shi_world.launcher_left) {
+        shi_log_error("SHMEM_FAULTS=continue: over the network shmem_init can be called once only");
         return -ENOTSUP;
     }
     __atomic_store_n(shi_shm_left_job(&shi_world.shm, shi_world.boot.local_index), 0, __ATOMIC_RELAXED);
     int err = shi_failed_up(shi_world.n_pes);
+    left = calloc((size_t)shi_world.n_pes, 1);
+    if (!left)
+        err = -ENOMEM;
     if (!err)
         err = shi_agree_up();
+    if (!err)
+        err = shi_watch_up(on_failure, is_over);
     if (!err)
         err = shi_message_up(takes);
     if (err)
@@ -189,7 +303,9 @@ int shi_survive_up(void)
     shi_lock_faults = &lock_faults;
     shi_gpc_agree = all_agree;
     shi_stats_team = living;
-    err = shi_watch_up(on_end);
+    if (shi_world.lane)
+        shi_stream_goes_on(shi_watch_report);
+    err = shi_watch_start();
     on = !err;
     return err;
 }
@@ -202,7 +318,9 @@ void shi_survive_stop(void)
         return;
     shi_agree_all("shmem_finalize", any_left);
     __atomic_store_n(shi_shm_left_job(&shi_world.shm, shi_world.boot.local_index), 1, __ATOMIC_RELEASE); /* R2 */
-    shi_watch_down();
+    if (shi_world.lane)
+        leave();
+    shi_watch_stop();
 }
 
 void shi_survive_down(void)
@@ -210,8 +328,11 @@ void shi_survive_down(void)
     if (!on)
         return;
     shi_message_down();
+    shi_watch_down();
     shi_agree_down();
     shi_failed_down();
+    free(left);
+    left = NULL;
     shi_team_heap_barrier = NULL;
     shi_lock_faults = NULL;
     shi_gpc_agree = NULL;

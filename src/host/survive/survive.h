@@ -27,6 +27,9 @@ int shi_survive_up(void);
 void shi_survive_stop(void);
 void shi_survive_down(void);
 
+/* The job ends with this status, on all hosts: there may be no launcher that ends it. */
+void shi_survive_exit(int status);
+
 /* 1: the job goes on without PEs that have failed. */
 int shi_survive_is_on(void);
 

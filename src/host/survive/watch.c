@@ -1,4 +1,10 @@
-/* watch.c - see watch.h. Each PE holds a pidfd of each other PE of its node: the number of a process that has ended may be another's. */
+/*
+ * watch.c - see watch.h. Each PE holds a pidfd of each other PE of its node: the number of a process that has ended may be another's.
+ *
+ *   word           written by     read by               order
+ *   reported[pe]   any thread     thread that watches   R1 -> A1 `some`: the thread that clears it finds the bytes that were set before it
+ *   some           the same       the same
+ */
 #include "host/survive/watch.h"
 
 #include <errno.h>
@@ -10,28 +16,95 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "host/net/stream/stream.h"
 #include "host/ops/state.h"
+#include "host/survive/lifeline.h"
 #include "host/util/log.h"
 #include "host/util/thread.h"
 
 static struct {
-    struct pollfd *fd; /* [n] of the PEs, -1: not watched; then the one that ends the thread */
-    int n;
-    void (*ended)(int pe);
+    struct pollfd *fd; /* [n] of the PEs, -1: not watched; then the one that wakes the thread, and the connection */
+    int n, has_line, leave;
+    uint8_t *reported; /* [n_pes] */
+    int some;
+    void (*failed)(int pe, int is_certain);
+    int (*is_over)(int pe);
     pthread_t thread;
 } watch;
 
+static int *wake_fd(void)
+{
+    return &watch.fd[watch.n].fd;
+}
+
+void shi_watch_wake(void)
+{
+    uint64_t one = 1;
+    if (watch.fd && write(*wake_fd(), &one, sizeof one) < 0)
+        return; /* it is awake */
+}
+
+void shi_watch_report(int pe)
+{
+    if (!watch.reported || __atomic_exchange_n(&watch.reported[pe], 1, __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&watch.some, 1, __ATOMIC_RELEASE); /* R1 */
+    shi_watch_wake();
+}
+
+static void fail(int pe, int is_certain)
+{
+    if (!watch.is_over(pe))
+        watch.failed(pe, is_certain);
+}
+
+static void take_reports(void)
+{
+    if (!__atomic_exchange_n(&watch.some, 0, __ATOMIC_ACQUIRE)) /* A1 */
+        return;
+    for (int pe = 0; pe < shi_world.n_pes; pe++)
+        if (__atomic_load_n(&watch.reported[pe], __ATOMIC_RELAXED))
+            fail(pe, 0);
+}
+
+/* All of a host that does not answer. */
+static void take_line(short revents)
+{
+    int silent, pe = shi_lifeline_look(revents, &silent);
+    if (pe >= 0 && !silent)
+        fail(pe, 1);
+    for (int i = 0; pe >= 0 && silent && i < shi_world.n_pes; i++)
+        if (shi_stream_node(i) == shi_stream_node(pe))
+            fail(i, 0);
+}
+
+static void take_pidfds(void)
+{
+    for (int i = 0; i < watch.n; i++) {
+        if (watch.fd[i].fd < 0 || !watch.fd[i].revents)
+            continue;
+        close(watch.fd[i].fd);
+        watch.fd[i].fd = -1;
+        fail(shi_world.boot.local_pe[i], 1);
+    }
+}
+
 static void *serve(void *arg)
 {
-    while (poll(watch.fd, (nfds_t)watch.n + 1, -1) < 0 || !watch.fd[watch.n].revents)
-        for (int i = 0; i < watch.n; i++) {
-            if (watch.fd[i].fd < 0 || !watch.fd[i].revents)
-                continue;
-            close(watch.fd[i].fd);
-            watch.fd[i].fd = -1;
-            if (!*shi_shm_left_job(&shi_world.shm, i))
-                watch.ended(shi_world.boot.local_pe[i]);
-        }
+    uint64_t n;
+    while (!__atomic_load_n(&watch.leave, __ATOMIC_RELAXED)) {
+        int limit_ms = -1;
+        struct pollfd *line = &watch.fd[watch.n + 1];
+        *line = watch.has_line ? shi_lifeline_poll(&limit_ms) : (struct pollfd){.fd = -1};
+        if (poll(watch.fd, (nfds_t)watch.n + 2, limit_ms) < 0)
+            continue;
+        if (watch.fd[watch.n].revents && read(*wake_fd(), &n, sizeof n) < 0)
+            continue;
+        take_pidfds();
+        take_reports();
+        if (watch.has_line)
+            take_line(line->fd >= 0 ? line->revents : 0);
+    }
     return arg;
 }
 
@@ -41,7 +114,10 @@ static void close_all(void)
         if (watch.fd[i].fd >= 0)
             close(watch.fd[i].fd);
     free(watch.fd);
+    free(watch.reported);
     watch.fd = NULL;
+    watch.reported = NULL;
+    watch.some = watch.leave = 0;
 }
 
 static int open_all(void)
@@ -60,29 +136,45 @@ static int open_all(void)
         shi_log_error("SHMEM_FAULTS=continue: the process of PE %d cannot be watched (pidfd_open: %s)", shi_world.boot.local_pe[i], strerror(err));
         return -err;
     }
-    watch.fd[watch.n].fd = eventfd(0, EFD_CLOEXEC);
-    return watch.fd[watch.n].fd < 0 ? -errno : 0;
+    watch.fd[watch.n] = (struct pollfd){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .events = POLLIN};
+    return *wake_fd() < 0 ? -errno : 0;
 }
 
-int shi_watch_up(void (*ended)(int pe))
+int shi_watch_up(void (*failed)(int pe, int is_certain), int (*is_over)(int pe))
 {
     watch.n = shi_world.shm.n;
-    watch.ended = ended;
-    watch.fd = malloc(((size_t)watch.n + 1) * sizeof *watch.fd);
-    for (int i = 0; watch.fd && i <= watch.n; i++)
+    watch.has_line = watch.n < shi_world.n_pes;
+    watch.failed = failed;
+    watch.is_over = is_over;
+    watch.reported = calloc((size_t)shi_world.n_pes, 1);
+    watch.fd = malloc(((size_t)watch.n + 2) * sizeof *watch.fd);
+    for (int i = 0; watch.fd && i < watch.n + 2; i++)
         watch.fd[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-    int err = watch.fd ? open_all() : -ENOMEM;
-    if (!err)
-        err = shi_thread_start(&watch.thread, serve, NULL, "shmem-survive");
+    int err = watch.fd && watch.reported ? open_all() : -ENOMEM;
+    if (!err && watch.has_line)
+        err = shi_lifeline_up(is_over);
     if (err)
         close_all();
     return err;
 }
 
+int shi_watch_start(void)
+{
+    if (watch.has_line)
+        shi_lifeline_tell();
+    return shi_thread_start(&watch.thread, serve, NULL, "shmem-survive");
+}
+
+void shi_watch_stop(void)
+{
+    __atomic_store_n(&watch.leave, 1, __ATOMIC_RELAXED);
+    shi_watch_wake();
+    pthread_join(watch.thread, NULL);
+}
+
 void shi_watch_down(void)
 {
-    uint64_t one = 1;
-    if (write(watch.fd[watch.n].fd, &one, sizeof one) == sizeof one)
-        pthread_join(watch.thread, NULL);
+    if (watch.has_line)
+        shi_lifeline_down();
     close_all();
 }

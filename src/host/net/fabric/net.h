@@ -85,6 +85,7 @@ struct shi_net_limits {
     size_t rma_bytes;   /* of one write or read */
     int ordered;        /* SHI_NET_SAW, _WAW, _IMMEDIATE */
     int lane_cap, peer_cap;
+    int sockets; /* addresses are those of sockets (struct sockaddr) */
     int pins; /* registration allocates all of the memory, and keeps its pages: returning them needs a new registration */
 };
 

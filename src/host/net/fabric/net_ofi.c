@@ -103,6 +103,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
     n_pes = boot->n_pes;
     limits = shi_ofi_limits(info);
     const struct shi_provider *row = shi_ofi_row(info);
+    limits.sockets = shi_ofi_has_ip_addresses(info);
     limits.lane_cap = SHI_OFI_LANE_CAP;
     limits.peer_cap = SHI_WRITES;
     shi_net_fault_limits(&limits);

@@ -108,6 +108,28 @@ static struct batch *get(struct shi_lane *l, int is_long, int forced)
     return b;
 }
 
+/* The PE is gone: the message counts as acknowledged. lost.c calls back what waits for that. */
+static void drop(struct shi_lane *l, int pe, struct batch *b)
+{
+    put_back(l, b);
+    shi_order_acked(&l->to[pe].order, l->to[pe].order.sent_seq);
+    __atomic_store_n(&shi_stream_net.lost_work, 1, __ATOMIC_RELEASE); /* R5 */
+}
+
+void shi_batch_drop(struct shi_lane *l, int pe)
+{
+    struct stream *s = &l->to[pe];
+    for (struct batch *b; (b = s->ready);) {
+        s->ready = b->next;
+        put_back(l, b);
+    }
+    s->last_ready = NULL;
+    s->n_ready = 0;
+    if (s->open)
+        shi_batch_send(l, pe, 0);
+    shi_order_acked(&s->order, s->order.sent_seq);
+}
+
 /* ---- sending ---------------------------------------------------------------------------------------------------- */
 
 /* Post a closed batch. 0, also for one that is dropped as the job ends; or -EAGAIN: the caller keeps it. */
@@ -179,6 +201,10 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
     flags |= __atomic_load_n(&shi_stream_net.traced, __ATOMIC_RELAXED);
     if (shi_unlikely(s->bulk != 0))
         flags |= bulk_now(l, pe) << BULK_SHIFT;
+    if (shi_unlikely(shi_stream_is_lost(pe))) {
+        drop(l, pe, b);
+        return;
+    }
     uint64_t ack;
     int ack_lane = shi_acks_take(&shi_stream_net.peer_rx[pe].acks, &ack);
     write_head(h, (uint32_t)shi_stream_net.me, b->bytes, flags, l->index, ack_lane, s->order.sent_seq, ack);

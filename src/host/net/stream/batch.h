@@ -38,6 +38,9 @@ void shi_batch_end_reply(const struct head *h);
 /* Close the open batch, empty or not, and send it behind those that wait for room. flags: ACK_. */
 void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags);
 
+/* The PE is lost (lost.h): give up all that waits to be sent to it. All messages to it count as acknowledged. */
+void shi_batch_drop(struct shi_lane *l, int pe);
+
 /* Let the next message to pe carry these ACK_ flags; the next poll sends it at the latest. */
 void shi_batch_ask(struct shi_lane *l, int pe, uint32_t flags);
 

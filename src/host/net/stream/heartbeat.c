@@ -47,7 +47,7 @@ static void check_gap(int pe, struct peer_rx *x, uint64_t now, uint64_t limit)
         x->gap.lane = lane;
         x->gap.since_ns = now;
     }
-    if (seq && now - x->gap.since_ns > limit && !shi_stream_closing())
+    if (seq && now - x->gap.since_ns > limit && !shi_stream_closing() && !shi_stream_suspect(pe))
         shi_die("network", "a message of PE %d is lost (number %lu); the last receive that failed here: %s (%s)", pe,
                 (unsigned long)seq, shi_stream_net.receive_err ? NET->error(shi_stream_net.receive_err) : "none",
                 NET->provider());
@@ -94,9 +94,9 @@ static void check_operations(uint64_t limit)
     char text[96];
     double s = (double)limit / 1e9;
     struct shi_net_overdue o;
-    if (NET->overdue(SHI_CHECKS, &o) && !shi_stream_net.peer_rx[o.pe].traced && !shi_stream_closing())
+    if (NET->overdue(SHI_CHECKS, &o) && !shi_stream_net.peer_rx[o.pe].traced && !shi_stream_closing() && !shi_stream_suspect(o.pe))
         shi_die("network", "%s has not ended for %g s (SHMEM_HEARTBEAT, %s)", text_of(&o, text, sizeof text), s, NET->provider());
-    if (NET->refused(SHI_REFUSED_CHECKS, &o) && !any_traced() && !may_be_dead(o.pe, limit) && !shi_stream_closing())
+    if (NET->refused(SHI_REFUSED_CHECKS, &o) && !any_traced() && !may_be_dead(o.pe, limit) && !shi_stream_closing() && !shi_stream_suspect(o.pe))
         shi_die("network", "libfabric has refused %s for want of room for %g s (SHMEM_HEARTBEAT, %s)",
                 text_of(&o, text, sizeof text), s * SHI_REFUSED_CHECKS / SHI_CHECKS, NET->provider());
     uint64_t copies = shi_device_copies_overdue(SHI_CHECKS);
@@ -188,10 +188,12 @@ static void check_heartbeats(void)
     for (int i = 0; i < shi_stream_net.n_known; i++) {
         int pe = shi_stream_net.known[i];
         struct peer_rx *x = &shi_stream_net.peer_rx[pe];
+        if (shi_unlikely(x->lost))
+            continue;
         if (overslept || x->alive_ns == 0)
             x->alive_ns = x->gap.since_ns = now;
         uint64_t silent = now - x->alive_ns, longest = patience(pe, x, silent, limit);
-        if (silent > longest && !x->traced && !shi_stream_closing())
+        if (silent > longest && !x->traced && !shi_stream_closing() && !shi_stream_suspect(pe))
             shi_die("network", "PE %d has not answered for %lu s (SHMEM_HEARTBEAT): its host or the link to it is down", pe,
                     (unsigned long)(longest / 1000000000));
         if (silent > limit / 3 && now - x->pinged_ns > limit / 3) {

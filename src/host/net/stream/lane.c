@@ -84,8 +84,21 @@ int shi_stream_lane_index(const struct shi_lane *l)
     return l->index;
 }
 
+int shi_stream_suspect(int pe)
+{
+    if (!shi_stream_net.suspect || pe < 0 || pe == shi_stream_net.me)
+        return 0;
+    if (!shi_stream_is_lost(pe))
+        shi_stream_net.suspect(pe);
+    return 1;
+}
+
 void shi_stream_fail(int pe, int err)
 {
+    if (shi_stream_suspect(pe)) {
+        shi_log_debug("a transfer with PE %d failed: %s", pe, NET->error(err));
+        return;
+    }
     if (pe < 0)
         shi_die("network", "transfers fail: %s (%s)", NET->error(err), NET->provider());
     shi_die("network", "a transfer with PE %d failed: %s (%s)", pe, NET->error(err), NET->provider());

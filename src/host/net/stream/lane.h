@@ -15,11 +15,13 @@
  *   n_active                any thread, fetch-add          any thread          relaxed: likewise
  *   closing                 shi_stream_pause, _resume      any thread          relaxed: a barrier follows or precedes
  *   memory.handle           shi_stream_learn               any thread          R4 -> A4
+ *   peer_rx.lost, lost_work see lost.h                     any thread          R5 -> A5
  *
  * E1 (R1 -> A1)  a lane is whole before it is counted.
  * E2 (R2 -> A2)  a fetched value is in place before it is no longer counted.
  * E3 (R3 -> A3)  the PE's number is in used before it is counted.
  * E4 (R4 -> A4)  memory that a PE has described later is described completely.
+ * E5 (R5 -> A5)  the poll that clears lost_work finds the PE lost, or the messages dropped, for which it was set.
  */
 #ifndef SHI_LANE_H
 #define SHI_LANE_H
@@ -91,6 +93,7 @@ struct peer_rx {
     unsigned char known;   /* is in the list known */
     unsigned char held;    /* is in the list held */
     unsigned char traced;  /* its last message had TRACED */
+    unsigned char lost;    /* it is gone, and the job goes on: lost.h; set under no lock, read relaxed */
     unsigned char bulk;    /* and this BULK_ level */
     uint64_t alive_ns, pinged_ns;
     size_t reads; /* the most bytes that were to be read from it since it became silent */
@@ -157,6 +160,8 @@ struct shi_stream_net {
     int n_active;        /* chunks in use, and transfers that wait for one */
     uint64_t asked_ns;   /* when lanes were last asked about messages without acknowledgement */
     int receive_err;     /* of the last receive that failed; 0: none */
+    void (*suspect)(int pe); /* what a failed transfer with a PE calls; NULL: it ends the job */
+    int lost_work;       /* lost.c has something to do; set by any thread, cleared by the polling thread */
 };
 extern struct shi_stream_net shi_stream_net;
 
@@ -169,6 +174,12 @@ static inline const struct shi_net_memory *shi_stream_memory(int pe, enum shi_re
     if (pe == shi_stream_net.me || region == SHI_REGION_DEVICE || __atomic_load_n(&m->handle, __ATOMIC_ACQUIRE)) /* A4 */
         return m;
     return (const struct shi_net_memory *)(shi_stream_net.published + (size_t)pe * SHI_SHM_RECORD_BYTES) + region;
+}
+
+/* Is the PE gone? Messages and transfers to it are dropped, and count as complete. */
+static inline int shi_stream_is_lost(int pe)
+{
+    return __atomic_load_n(&shi_stream_net.peer_rx[pe].lost, __ATOMIC_RELAXED);
 }
 
 /* Lanes that are whole. */
@@ -215,7 +226,10 @@ void shi_stream_memory_leave(void);
 /* Stop progress, send what waits for room, and withdraw this PE's memory. 0: there is no network. */
 int shi_stream_stop(void);
 
-/* A transfer without a request failed (net.h): ends the job, unless it is ending anyway. A receive does not: see
+/* PE pe seems to be gone. 1: the job goes on; it is suspected, or lost already. 0: the caller ends the job. */
+int shi_stream_suspect(int pe);
+
+/* A transfer without a request failed (net.h): ends the job, unless it is ending anyway or goes on without the PE. A receive does not: see
  * check_gap in heartbeat.c. */
 void shi_stream_net_failed(int pe, int err);
 

@@ -37,9 +37,12 @@ static void call_ready(void *wait)
 
 static void transfer_ended(struct shi_net_req *req, int err)
 {
-    if (err)
+    if (err) {
         shi_stream_fail(req->pe, err);
-    call_ready(req);
+        shi_stream_end_later(req);
+    } else {
+        call_ready(req);
+    }
 }
 
 static void reply_came(struct shi_reply *reply)

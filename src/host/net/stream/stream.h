@@ -195,8 +195,10 @@ int shi_stream_write_memory(int pe, const struct shi_net_memory *to, uint64_t of
 int shi_stream_read_memory(int pe, const struct shi_net_memory *from, uint64_t off, void *to, size_t bytes,
                            struct shi_net_req *req);
 
-/* A transfer with PE pe failed with err: one line, and the end of the job. */
-void shi_stream_fail(int pe, int err) __attribute__((noreturn));
+/* A transfer with PE pe failed with err: one line, and the end of the job; or, where the job goes on (lost.h), the PE is suspected, and the
+ * transfer counts as ended. end_later: call req->done with 0 once the PE is lost, so that the caller knows by then. By the thread that polls. */
+void shi_stream_fail(int pe, int err);
+void shi_stream_end_later(struct shi_net_req *req);
 
 /* Is all that the lane sent pe known to be complete there, so that a read overtakes nothing? */
 int shi_stream_idle(struct shi_lane *l, int pe);

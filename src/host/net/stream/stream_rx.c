@@ -14,6 +14,7 @@
 #include "host/net/node/amo_word.h"
 #include "host/net/stream/batch.h"
 #include "host/net/stream/heartbeat.h"
+#include "host/net/stream/lost.h"
 #include "host/net/stream/settle.h"
 #include "host/net/stream/stream_ack.h"
 #include "host/net/stream/stream_check.h"
@@ -352,11 +353,26 @@ static void hold(int pe, struct peer_rx *x)
     __atomic_store_n(&shi_stream_net.n_held, n + 1, __ATOMIC_RELAXED);
 }
 
+/* The PE is gone: what its messages wait for may never come. Device steps that have begun end by themselves. */
+static void forget_early(struct peer_rx *x)
+{
+    for (struct stashed **at = &x->early, *s; (s = *at);) {
+        if (s->in_slot) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        free_stashed(s);
+    }
+}
+
 static void apply_once(void)
 {
     for (int i = 0; i < shi_stream_net.n_held;) {
         struct peer_rx *x = &shi_stream_net.peer_rx[shi_stream_net.held[i]];
         int waits = 0;
+        if (shi_unlikely(shi_stream_is_lost(shi_stream_net.held[i])))
+            forget_early(x);
         for (int lane = 0; lane < SHI_NET_LANES && x->early; lane++) {
             while (apply_stashed(x, lane))
                 ;
@@ -393,6 +409,7 @@ static void end_of_poll(void)
     for (int i = 0, n = shi_stream_n_lanes(); i < n; i++)
         shi_stream_send(shi_stream_net.lane[i]);
     shi_ack_send(); /* those that no message above has carried */
+    shi_lost_poll();
 }
 
 void shi_stream_arrive(const void *msg, size_t bytes)
@@ -407,6 +424,8 @@ void shi_stream_arrive(const void *msg, size_t bytes)
     if (h->pe >= (uint32_t)shi_stream_net.n_pes || h->lane >= SHI_NET_LANES)
         shi_die("network", "protocol error: a message of lane %u of PE %u", h->lane, h->pe);
     struct peer_rx *x = &shi_stream_net.peer_rx[h->pe];
+    if (shi_unlikely(shi_stream_is_lost((int)h->pe)))
+        return;
     int is_next = shi_acks_is_next(&x->acks, h->lane, h->seq);
     if ((!is_next || x->early) && is_known(x, h)) {
         shi_admit_again(h);

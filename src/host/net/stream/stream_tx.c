@@ -10,12 +10,13 @@
 
 #define NET (shi_stream_net.ops)
 
-/* What a transfer began with; an error ends the job. */
+/* What a transfer began with. An error ends the job; or its PE is suspected, and the caller tries again until it is lost. */
 static int started(int pe, int rc)
 {
-    if (rc && rc != -EAGAIN && rc != -EINPROGRESS)
-        shi_stream_fail(pe, rc);
-    return rc;
+    if (!rc || rc == -EAGAIN || rc == -EINPROGRESS)
+        return rc;
+    shi_stream_fail(pe, rc);
+    return -EAGAIN;
 }
 
 /* ---- records ---------------------------------------------------------------------------------------------------- */
@@ -220,6 +221,8 @@ static void announce_bulk(struct shi_lane *l, int pe, size_t bytes)
 static int write_memory(struct shi_lane *l, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
                         size_t bytes, struct shi_net_req *req)
 {
+    if (shi_unlikely(shi_stream_is_lost(pe)))
+        return 0;
     if (shi_unlikely(bytes >= LONG_WRITE_BYTES))
         announce_bulk(l, pe, bytes);
     int rc = started(pe, NET->write(l->net, pe, to, off, from, bytes,
@@ -261,6 +264,8 @@ static void keep_awake(struct shi_lane *l, int pe)
 int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void *to, size_t bytes,
                     struct shi_net_req *req)
 {
+    if (shi_unlikely(shi_stream_is_lost(from->pe)))
+        return 0;
     shi_lane_lock(l);
     int rc = started(from->pe, NET->read(l->net, from->pe, shi_stream_memory(from->pe, from->region), from->off, to,
                                          bytes, req));
@@ -288,6 +293,8 @@ int shi_stream_read_memory(int pe, const struct shi_net_memory *from, uint64_t o
                            struct shi_net_req *req)
 {
     struct shi_lane *l = shi_stream_net.lane[0];
+    if (shi_unlikely(shi_stream_is_lost(pe)))
+        return 0;
     shi_lane_lock(l);
     int rc = started(pe, NET->read(l->net, pe, from, off, to, bytes, req));
     shi_lane_unlock(l);

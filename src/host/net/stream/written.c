@@ -90,7 +90,7 @@ int shi_written_announce(struct shi_lane *l, int pe)
 {
     const struct shi_written_state *w = &shi_stream_net.written;
     struct stream *s = &l->to[pe];
-    if (w->by == SHI_WRITTEN_IMMEDIATE || s->announced == s->order.writes)
+    if (w->by == SHI_WRITTEN_IMMEDIATE || s->announced == s->order.writes || shi_stream_is_lost(pe))
         return 1;
     int slots = shi_stream_net.limits.peer_cap + 1; /* so that the write of one's last use has ended */
     if (!s->announcement && !(s->announcement = calloc((size_t)slots, sizeof *s->announcement)))

@@ -1,0 +1,85 @@
+/* stream_gone.h - of stream.c: operations to a PE that is gone while the job goes on. */
+#ifndef TEST_UNIT_STREAM_GONE_H
+#define TEST_UNIT_STREAM_GONE_H
+
+#include "host/net/stream/lost.h"
+
+static int n_ended;
+
+static void fetch_ended(struct shi_reply *r)
+{
+    (void)r;
+    n_ended++;
+}
+
+static void after_ended(struct shi_after *a)
+{
+    (void)a;
+    n_ended++;
+}
+
+/* One of each kind to PE 1, which does not answer. How many callbacks they have. */
+static int ask_in_vain(struct shi_lane *l, struct shi_reply reply[2], struct shi_after *a)
+{
+    static uint64_t source[WORDS], got[2];
+    struct shi_remote_addr word = at_remote(1, SHI_REGION_HEAP, &memory[1].area[0][1].count), sync = at_remote(1, SHI_REGION_SYNC, &memory[1].sync[0][1]);
+    reply[0] = (struct shi_reply){.to = (char *)&got[0], .block = 8, .done = fetch_ended};
+    reply[1] = (struct shi_reply){.to = (char *)&got[1], .block = 8};
+    *a = (struct shi_after){.done = after_ended};
+    shi_stream_put(l, &word, source, 8, SHI_STREAM_MORE, NULL);
+    shi_stream_write(l, &word, source, sizeof source, NULL, NULL);
+    shi_stream_read(l, &word, got, 8, NULL);
+    shi_stream_fence(l);
+    shi_stream_put(l, &sync, source, 8, 0, NULL);
+    int fetches = shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, &reply[0], 0, NULL) == 0;
+    shi_stream_amo(l, &word, 8, SHI_AMO_ADD, 1, 0, &reply[1], 0, NULL);
+    return fetches + (shi_stream_after(l, 1, a, 0, NULL) == -EINPROGRESS);
+}
+
+/* Catches: an operation to a PE that is gone that never ends, before or after that is known; a message of that PE that is taken later. */
+static void gone(void)
+{
+    static const int orders[] = {SHI_NET_SAW | SHI_NET_WAW, SHI_NET_WAW, SHI_NET_IMMEDIATE, 0};
+    for (int trial = 0; trial < 400; trial++) {
+        struct shi_reply reply[2][2];
+        struct shi_after a[2];
+        uint64_t seq[PES] = {0}, wait = 0, before = 0;
+        int asked = 0, delivered = 0, quiet = 0;
+        memset(memory, 0, sizeof memory);
+        open_all(&(struct shi_net_limits){.short_bytes = 128, .rma_bytes = 1 << 20, .lane_cap = 48, .peer_cap = 24, .ordered = orders[trial % 4]});
+        fabric.random = (unsigned)trial + 1;
+        fabric.refusals = 4;
+        fabric.patience = 50;
+        fabric_be(0);
+        n_ended = 0;
+        struct shi_lane *l = shi_stream_net.lane[1];
+        asked = ask_in_vain(l, reply[0], &a[0]);
+        for (int i = 0; i < trial % 7; i++)
+            fabric_tick();
+        fabric_be(0);
+        CHECKF(n_ended == 0, "trial %d: %d operations have ended without an answer", trial, n_ended);
+        shi_stream_lose(1);
+        asked += ask_in_vain(l, reply[1], &a[1]);
+        for (int i = 0; i < 2000 && !(delivered && quiet && n_ended == asked); i++) {
+            fabric_tick();
+            fabric_be(0);
+            fabric_poll();
+            delivered = shi_stream_delivered(seq);
+            quiet = quiet || shi_stream_quiet(l, -1, &wait);
+        }
+        CHECKF(delivered && quiet && n_ended == asked, "trial %d: %d of %d callbacks, %s, %s", trial, n_ended, asked,
+               delivered ? "delivered" : "not delivered", quiet ? "quiet" : "not quiet");
+        before = memory[0].area[1][0].count;
+        fabric_be(1);
+        struct shi_remote_addr back = at_remote(0, SHI_REGION_HEAP, &memory[0].area[1][0].count);
+        CHECK(shi_stream_amo(shi_stream_net.lane[0], &back, 8, SHI_AMO_ADD, 1, 0, NULL, 0, NULL) == 0);
+        for (int i = 0; i < 200; i++) {
+            fabric_tick();
+            fabric_be(i & 1);
+            fabric_poll();
+        }
+        CHECKF(memory[0].area[1][0].count == before, "trial %d: a record of a PE that is gone is applied", trial);
+    }
+}
+
+#endif
