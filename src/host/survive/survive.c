@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <shmemx.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "host/gpc/gpc_wire.h"
 #include "host/net/am/am.h"
@@ -230,10 +229,22 @@ static struct shmem_team *living(void)
     return t;
 }
 
-/* GPCs of this PE use it in shmem_finalize. */
+/* Wait until the PEs that live have received all that this PE has sent over the network. */
+static void deliver(const char *routine)
+{
+    uint64_t *seq = calloc((size_t)shi_world.n_pes, sizeof *seq);
+    if (!seq)
+        shi_die(routine, "out of memory for %d PEs", shi_world.n_pes);
+    SHI_WAIT_PROGRESS(!shi_message_unsent() && shi_stream_delivered(seq), .routine = routine, .kind = SHI_FOR_NETWORK, .of = -1);
+    free(seq);
+}
+
+/* GPCs of this PE use it in shmem_finalize: no message is under way that a PE sent before it agreed. */
 static int all_agree(const char *routine, int mine)
 {
     struct shi_agree_record r = {.all = {(uint64_t)mine}};
+    if (shi_world.lane)
+        deliver(routine);
     shi_agree_members(routine, &shi_team_world, &r, NULL);
     return (int)r.all[0];
 }
@@ -267,12 +278,8 @@ void shi_survive_exit(int status)
 /* The others need no message of this PE any more, and know that it leaves. */
 static void leave(void)
 {
-    uint64_t *seq = calloc((size_t)shi_world.n_pes, sizeof *seq);
-    if (!seq)
-        shi_die("shmem_finalize", "out of memory for the end of a job with %d PEs", shi_world.n_pes);
     tell_all(SHI_MESSAGE_LEFT, shi_world.pe);
-    SHI_WAIT_PROGRESS(!shi_message_unsent() && shi_stream_delivered(seq), .routine = "shmem_finalize", .kind = SHI_FOR_NETWORK, .of = -1);
-    free(seq);
+    deliver("shmem_finalize");
 }
 
 int shi_survive_up(void)
