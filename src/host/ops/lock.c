@@ -140,7 +140,8 @@ static int take_soon(const char *routine, long *lock, struct halves *mine)
         since_ns = since_ns ? since_ns : now;
         if (now - since_ns > SHI_LOCK_POLLS_NS && shi_likely(!shi_lock_faults))
             return 0;
-        SHI_WAIT_REGISTER(&w, .routine = routine, .kind = SHI_FOR_LOCK, .addr = lock, .of = (int)before - 1);
+        if (shi_unlikely(shi_lock_faults != NULL)) /* only PEs that queue get a ring, so a short poll must not wait for one */
+            SHI_WAIT_REGISTER(&w, .routine = routine, .kind = SHI_FOR_LOCK, .addr = lock, .of = (int)before - 1);
     }
     return 0;
 }
