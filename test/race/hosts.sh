@@ -8,7 +8,8 @@ command -v mpirun >/dev/null || skip_all "Open MPI (openmpi-bin) is not installe
 need_hosts "$0"
 dir=$FAKE_HOSTS # the host has a /tmp of its own
 
-$OSHCC --race -O1 -o "$dir/litmus" "$top_srcdir/test/race/litmus.c" "$top_srcdir/test/race/litmus_more.c" >"$dir/out" 2>&1
+$OSHCC --race -O1 -o "$dir/litmus" "$top_srcdir/test/race/litmus.c" "$top_srcdir/test/race/litmus_more.c" \
+    "$top_srcdir/test/race/litmus_again.c" >"$dir/out" 2>&1
 ok $? "litmus.c, by oshcc --race" "$dir/out"
 
 cat >"$dir/start" <<END

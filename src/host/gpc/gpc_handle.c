@@ -26,12 +26,12 @@ static int lowest_free(void)
     return -ENOSPC;
 }
 
-/* Die unless all PEs register or release the same. */
+/* Die unless all PEs register or release the same. Not known where one has failed (host/survive). */
 static void agree(const char *routine, int kind, int handle)
 {
     const int mine[2] = {kind, handle};
     shi_team_exchange(&shi_team_world, mine, sizeof mine);
-    for (int i = 0; i < shi_world.n_pes; i++) {
+    for (int i = 0; i < shi_world.n_pes && !shi_team_failed(&shi_team_world); i++) {
         const int *other = shi_team_buffer(&shi_team_world, shi_world.pe, i);
         if (memcmp(other, mine, sizeof mine) != 0)
             shi_die(routine, "PE %d registers or releases something else, handle %d: all PEs do so in the same order", i,

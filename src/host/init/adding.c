@@ -113,7 +113,7 @@ static void unmap(const struct shi_added *a)
 /* The first error of the exchanged records, each of which begins with one. */
 static int first_error(const struct shmem_team *team)
 {
-    int err = 0;
+    int err = shi_team_failed(team) ? -EIO : 0; /* then not all members have answered (host/survive) */
     for (int i = 0; i < team->n && !err; i++)
         err = *(const int *)shi_team_buffer(team, team->me, i);
     return err;

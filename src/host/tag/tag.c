@@ -103,5 +103,6 @@ void shi_tag_leave(void)
 {
     shi_tag_requests_leave();
     shi_tag_recv_leave();
+    shi_tag_has_failed = NULL;
     memset(&shi_tag, 0, sizeof shi_tag);
 }
