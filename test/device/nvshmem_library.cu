@@ -24,6 +24,7 @@ static void launch(CUfunction f, int *data, int value)
     CHECK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, 0, args, NULL) == CUDA_SUCCESS && cuCtxSynchronize() == CUDA_SUCCESS);
     cudaMemcpy(&got, data, sizeof got, cudaMemcpyDefault);
     CHECK(got == value * 100 + (me + n - 1) % n);
+    nvshmem_barrier_all(); /* the next launch puts to data again */
 }
 
 /* Catches: a library whose kernels have no context, or keep it after the end. */
