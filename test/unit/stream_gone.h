@@ -60,6 +60,10 @@ static void gone(void)
         CHECKF(n_ended == 0, "trial %d: %d operations have ended without an answer", trial, n_ended);
         shi_stream_lose(1);
         asked += ask_in_vain(l, reply[1], &a[1]);
+        struct shi_am_fetch f;
+        uint64_t part;
+        int err = shi_stream_fetch(1, &(const struct shi_am_src){.addr = 0}, 0, &part, sizeof part, &f);
+        CHECKF(err != -EAGAIN && err != -EINPROGRESS, "trial %d: a fetch from a PE that is gone goes on", trial);
         for (int i = 0; i < 2000 && !(delivered && quiet && n_ended == asked); i++) {
             fabric_tick();
             fabric_be(0);

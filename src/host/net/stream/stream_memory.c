@@ -234,6 +234,8 @@ int shi_stream_fetch(int pe, const struct shi_am_src *src, size_t off, void *to,
 {
     struct shi_lane *l = shi_stream_net.lane[0];
     struct shi_net_req *req = req_of(f);
+    if (shi_unlikely(shi_stream_is_lost(pe)))
+        return -ECANCELED; /* libfabric might say EAGAIN for ever */
     *req = (struct shi_net_req){.done = fetched};
     memcpy(req + 1, &f, sizeof f);
     shi_lane_lock(l);
