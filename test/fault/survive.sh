@@ -46,7 +46,7 @@ ok $? "one line without SHMEM_FAULTS=continue" "$dir/log"
 SHMEM_TRANSPORT=ofi
 export SHMEM_TRANSPORT
 killed=0 jobs=$seed
-while [ $killed -lt $((${FULMAR_KILLS:-100} / 5)) ]; do
+while [ $killed -lt $((${FULMAR_KILLS:-25} / 5)) ]; do
     kills 2 1 10000 40
     kills 4 2 20000 100
     kills 8 3 20000 50

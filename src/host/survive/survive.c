@@ -229,13 +229,22 @@ static struct shmem_team *living(void)
     return t;
 }
 
+/* A PE of the node that leaves may end without an answer. */
+static int is_delivered(uint64_t *seq)
+{
+    for (int i = 0; i < shi_world.shm.n; i++)
+        if (i != shi_world.boot.local_index && has_left(shi_world.boot.local_pe[i]))
+            shi_stream_lose(shi_world.boot.local_pe[i]);
+    return !shi_message_unsent() && shi_stream_delivered(seq);
+}
+
 /* Wait until the PEs that live have received all that this PE has sent over the network. */
 static void deliver(const char *routine)
 {
     uint64_t *seq = calloc((size_t)shi_world.n_pes, sizeof *seq);
     if (!seq)
         shi_die(routine, "out of memory for %d PEs", shi_world.n_pes);
-    SHI_WAIT_PROGRESS(!shi_message_unsent() && shi_stream_delivered(seq), .routine = routine, .kind = SHI_FOR_NETWORK, .of = -1);
+    SHI_WAIT_PROGRESS(is_delivered(seq), .routine = routine, .kind = SHI_FOR_NETWORK, .of = -1);
     free(seq);
 }
 
