@@ -135,13 +135,7 @@ int main(int argc, char **argv)
 END
 
 compile_ways more
-if find_sycl "$work/jit"; then
-    compile_sycl "$work/more-sycl" "$work/more.c" "$work/more.cl"
-    ok $? "the program compiles as SYCL" "$work/log"
-    ways="$ways sycl:auto"
-else
-    skip "the program as SYCL" "$no_sycl"
-fi
+compile_way_sycl more
 # Catches: an addition that is lost between a kernel, a proxy and a host, or made twice; a double that is added as a float or as a number of 64
 # bits; a result that two have; a value of another signal; arrivals that a wait loses. In memory that the host cannot access, as with CUDA,
 # and that PEs map, kernels update with instructions, and hosts do not at the same time: see src/device/lib/amo.h.

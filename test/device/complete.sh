@@ -90,13 +90,7 @@ int main(void)
 END
 
 compile_ways complete
-if find_sycl "$work/jit"; then
-    compile_sycl "$work/complete-sycl" "$work/complete.c" "$work/complete.cl"
-    ok $? "the program compiles as SYCL" "$work/log"
-    ways="$ways sycl:auto"
-else
-    skip "the program as SYCL" "$no_sycl"
-fi
+compile_way_sycl complete
 # Catches: a source that changes before it is read, data that a flush or a quiet of its PE does not wait for, a fence of some PEs without effect.
 for way in $ways; do
     use_way "$way"

@@ -37,6 +37,16 @@ compile_ways() { # NAME
         skip "the program compiles for CUDA" "nvcc is not installed"
     fi
 }
+# The same program as SYCL, NAME-sycl, after compile_ways.
+compile_way_sycl() { # NAME
+    if find_sycl "$work/jit"; then
+        compile_sycl "$work/$1-sycl" "$work/$1.c" "$work/$1.cl"
+        ok $? "the program compiles as SYCL" "$work/log"
+        ways="$ways sycl:auto"
+    else
+        skip "the program as SYCL" "$no_sycl"
+    fi
+}
 use_way() { # one of $ways
     export SHMEM_DEVICE=${1#*:}
     [ "$SHMEM_DEVICE" != auto ] || unset SHMEM_DEVICE
