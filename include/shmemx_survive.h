@@ -28,7 +28,7 @@ enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
  * - The routines of the heap are collective over the PEs that live, and go on.
  * - Tagged messages with the PE complete, also receives from any source until shmemx_ack_failed, with `failed` in their status; on a revoked team
  *   all complete that are not matched.
- * - Nonblocking collectives with the PE complete, and shmemx_status tells it. Procedure calls fail with -EIO and the PE's number.
+ * - Nonblocking collectives with the PE complete, and shmemx_status then returns the error. Procedure calls fail with -EIO and the PE's number.
  * - The memory of the PE may be accessed; what it holds is not defined. Where only the network reached it (another host, or SHMEM_TRANSPORT=ofi), puts and
  *   atomics to it do nothing, gets and fetches return a value that is not defined, and fence and quiet do not wait for them.
  * - Each lock has a PE that keeps its state. If that has failed and the job uses the network, no PE gets the lock any more: shmem_set_lock and

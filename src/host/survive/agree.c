@@ -143,7 +143,7 @@ void shi_agree_take(struct shmem_team *t, int pe, const struct shi_message *m, s
         r = make(t);
     int n = r ? r->agreement[0].n : 0, from = r ? member_of(r, n, pe) : 0;
     if (r && (from == n || bytes != bytes_of(n) || h->kind > SHI_AGREE_DECIDE))
-        shi_am_refuse(pe, "a message of an agreement that is none");
+        shi_am_refuse(pe, "an invalid message of an agreement");
     struct shi_agreement *a = r ? agreement(r, h->number) : NULL;
     if (a)
         shi_agreement_take(a, from, (enum shi_agree_kind)h->kind, (const struct shi_agree_value *)(h + 1));

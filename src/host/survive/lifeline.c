@@ -8,7 +8,6 @@
 #include "host/survive/lifeline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -131,7 +130,7 @@ void shi_lifeline_take(struct shmem_team *t, int pe, const struct shi_message *m
 {
     (void)t;
     if (bytes != sizeof(struct listens))
-        shi_am_refuse(pe, "an address that is none");
+        shi_am_refuse(pe, "an invalid address of a PE");
     if (!own.has || own.has[pe])
         return;
     own.addr[pe] = ((const struct listens *)m)->at;

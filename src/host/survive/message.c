@@ -84,7 +84,7 @@ static void on_message(int pe, const void *msg, size_t bytes)
     const struct shi_message *m = msg;
     int later = 0;
     if (bytes < sizeof *m || m->kind >= SHI_MESSAGE_KINDS)
-        shi_am_refuse(pe, "a message about a team that is none");
+        shi_am_refuse(pe, "an invalid message about a team");
     shi_spin_lock(&lock);
     struct shmem_team *t = shi_team_find(m->team, &later);
     if (t || !later) {
