@@ -79,7 +79,7 @@ int race_shadow_known(struct race_thread *u, uint64_t cell)
     uint64_t bits, when;
     if (race_cell_read(cell, &bits, &when) && missing(&load, bits, when, race_node.me))
         return 0;
-    u->known[(cell >> RACE_MOMENT_AT ^ cell) % RACE_NEAR_CELLS] = cell;
+    *race_near_cell(u, cell) = cell;
     return 1;
 }
 

@@ -10,6 +10,11 @@
 void race_shadow_here(const struct race_access *a, uintptr_t addr, size_t bytes);
 /* The access at symmetric memory of another PE; addr is the symmetric address in this process. */
 void race_shadow_at(const struct race_access *a, int pe, uintptr_t addr, size_t bytes);
+/* Where `known` has this cell, if it does. */
+static inline uint64_t *race_near_cell(struct race_thread *u, uint64_t cell)
+{
+    return &u->known[(cell >> RACE_MOMENT_AT ^ cell) % RACE_NEAR_CELLS];
+}
 /* Are the thread's loads and stores after the access of this cell, at memory of its PE? If so it is entered in `known`. */
 int race_shadow_known(struct race_thread *u, uint64_t cell);
 /* A load or store of the thread. */

@@ -62,7 +62,7 @@ static inline int within(uint64_t cell, uint64_t mask)
 static inline int is_known(struct race_thread *u, uint64_t cell)
 {
     cell &= ~RACE_CELL_MASK;
-    return !cell || u->known[(cell >> RACE_MOMENT_AT ^ cell) % RACE_NEAR_CELLS] == cell || race_shadow_known(u, cell);
+    return !cell || *race_near_cell(u, cell) == cell || race_shadow_known(u, cell);
 }
 
 /* What remains of it after an access of these bytes that is after it. */

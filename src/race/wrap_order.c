@@ -49,7 +49,7 @@ RACE_WRAP(void, shmem_quiet, (void))
     if (COMPLETES)                                                                                                   \
         quiet(&op);                                                                                                  \
     if (g)                                                                                                           \
-        race_group_give(op.u, g, -1);                                                                                  \
+        race_group_give(op.u, g, -1);                                                                                \
     CALL;                                                                                                            \
     if (g)                                                                                                           \
         race_group_take(op.u, g, -1);

@@ -368,7 +368,7 @@ static void lost(struct shi_gpc_child *k)
 static void on_loss(int pe)
 {
     shi_gpc_forget_pieces(pe);
-    shi_gpc_call_lose(pe, lost);
+    shi_gpc_call_lose(pe);
 }
 
 static void on_message(int pe, const void *msg, size_t bytes)

@@ -265,25 +265,25 @@ static struct shi_gpc_call *next_held(struct shi_gpc_call *g)
     return NULL;
 }
 
-static void lose(struct shi_gpc_call *g, int pe, void (*lost)(struct shi_gpc_child *k))
+static void lose(struct shi_gpc_call *g, int pe)
 {
     int n = __atomic_load_n(&g->called, __ATOMIC_ACQUIRE); /* A2 */
     for (int i = 0; i < n; i++)
         if (g->child[i].out.pe == pe && __atomic_load_n(&g->child[i].sent, __ATOMIC_SEQ_CST))
-            lost(&g->child[i]);
+            shi_gpc_lost(&g->child[i]);
     if (!g->is_root && g->pe == pe)
         shi_gpc_call_fetched(g);
 }
 
 /* A call that is held stays in the list, so its older ones can be found. */
-void shi_gpc_call_lose(int pe, void (*lost)(struct shi_gpc_child *k))
+void shi_gpc_call_lose(int pe)
 {
     shi_spin_lock(&lock);
     struct shi_gpc_call *g = next_held(newest);
     shi_spin_unlock(&lock);
     while (g) {
         struct shi_gpc_call *was = g;
-        lose(g, pe, lost);
+        lose(g, pe);
         shi_spin_lock(&lock);
         g = next_held(g->older);
         shi_spin_unlock(&lock);

@@ -103,10 +103,10 @@ void shi_gpc_call_complete(struct shi_gpc_call *g, int status);
 /* Release one of the call's holds; the last ends the call. */
 void shi_gpc_call_drop(struct shi_gpc_call *g);
 
-/* PE pe has died: its part of the calls of this PE ends. lost: answer for the child, which is dead. In progress. */
-void shi_gpc_call_lose(int pe, void (*lost)(struct shi_gpc_child *k));
+/* PE pe has died: its part of the calls of this PE ends. In progress. */
+void shi_gpc_call_lose(int pe);
 
-/* Set with the other parts; NULL: the job ends when a PE dies. */
+/* Answers for a child that is dead. Set with the other parts; NULL: the job ends when a PE dies. */
 extern void (*shi_gpc_lost)(struct shi_gpc_child *k);
 
 /* The parent has fetched the reply, or is dead. */

@@ -29,11 +29,9 @@ static inline uint64_t update_fast(const struct shmem_ctx *ctx, void *at, size_t
 static void *find(const struct shmem_ctx *ctx, const void *addr, size_t width, int pe, const struct shi_amo_call *call,
                   struct shi_remote_addr *remote)
 {
-    void *at = NULL;
     enum shi_use use = call->op == SHI_AMO_FETCH ? SHI_READ : SHI_WRITE;
     int is_remote = shi_is_remote(call->routine, ctx, use, call->arg, addr, width, pe, remote);
-    if (!is_remote)
-        at = shi_resolve_slow_copy(call->routine, ctx, use, call->arg, addr, width, pe);
+    void *at = is_remote ? NULL : shi_resolve_slow_copy(call->routine, ctx, use, call->arg, addr, width, pe);
     shi_check_aligned(call->routine, call->arg, addr, width, pe);
     return at;
 }

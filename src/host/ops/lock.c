@@ -110,7 +110,7 @@ static uint32_t take(const char *routine, long *lock, struct halves *mine)
 }
 
 /* Poll a lock until it is taken, or gone. */
-static void take_far(const char *routine, long *lock, struct halves *mine)
+static void take_unqueued(const char *routine, long *lock, struct halves *mine)
 {
     struct shi_wait w = SHI_WAIT_INIT;
     for (uint32_t before; (before = take(routine, lock, mine)) && before != gone;) {
@@ -122,15 +122,16 @@ static void take_far(const char *routine, long *lock, struct halves *mine)
     shi_wait_end(&w);
 }
 
-/* Poll a lock of this node until it is taken (1), or until it is time to queue (0). */
+/* Poll a lock of this node until it is taken (1), or until it is time to queue (0). Only PEs that queue get a ring, so this wait is not
+ * registered. */
 static int take_soon(const char *routine, long *lock, struct halves *mine)
 {
     int home = home_of(lock);
     const uint32_t *tail = shi_reach(&shi_world.peer[home], &((struct halves *)lock)->tail, sizeof *tail);
-    struct shi_wait w __attribute__((cleanup(shi_wait_end))) = SHI_WAIT_INIT;
+    struct shi_wait w = SHI_WAIT_INIT;
     for (uint64_t since_ns = 0; tail; shi_wait_step(&w)) {
         uint32_t before = since_ns ? __atomic_load_n(tail, __ATOMIC_RELAXED) : 0;
-        if (!before || shi_unlikely(shi_lock_faults != NULL))
+        if (!before)
             before = take(routine, lock, mine);
         if (!before)
             return 1;
@@ -138,10 +139,8 @@ static int take_soon(const char *routine, long *lock, struct halves *mine)
             return 0;
         uint64_t now = shi_now_ns();
         since_ns = since_ns ? since_ns : now;
-        if (now - since_ns > SHI_LOCK_POLLS_NS && shi_likely(!shi_lock_faults))
+        if (now - since_ns > SHI_LOCK_POLLS_NS)
             return 0;
-        if (shi_unlikely(shi_lock_faults != NULL)) /* only PEs that queue get a ring, so a short poll must not wait for one */
-            SHI_WAIT_REGISTER(&w, .routine = routine, .kind = SHI_FOR_LOCK, .addr = lock, .of = (int)before - 1);
     }
     return 0;
 }
@@ -163,8 +162,8 @@ void shi_lock_set(const char *routine, long *lock)
     SHI_SPAN(span, SHI_LOCKS, routine, NULL, SHI_TO_NONE, 0);
     struct halves *mine = mine_of(routine, lock);
     uint32_t me = (uint32_t)shi_world.pe + 1;
-    if (shi_unlikely(shi_lock_faults != NULL) && shi_world.lane) {
-        take_far(routine, lock, mine);
+    if (shi_unlikely(shi_lock_faults != NULL)) {
+        take_unqueued(routine, lock, mine);
         return;
     }
     if (take_soon(routine, lock, mine))

@@ -108,10 +108,16 @@ struct about {
     uint64_t what;
 };
 
+/* PE i of the node. */
+static int has_local_left(int i)
+{
+    return __atomic_load_n(shi_shm_left_job(&shi_world.shm, i), __ATOMIC_ACQUIRE) != 0; /* A2 */
+}
+
 static int has_left(int pe)
 {
     for (int i = 0; i < shi_world.shm.n; i++)
-        if (shi_world.boot.local_pe[i] == pe && __atomic_load_n(shi_shm_left_job(&shi_world.shm, i), __ATOMIC_ACQUIRE)) /* A2 */
+        if (shi_world.boot.local_pe[i] == pe && has_local_left(i))
             return 1;
     return __atomic_load_n(&left[pe], __ATOMIC_ACQUIRE); /* A3 */
 }
@@ -156,7 +162,7 @@ static void take_failure(struct shmem_team *t, int pe, const struct shi_message 
     const struct about *a = (const struct about *)m;
     (void)t;
     if (bytes != sizeof *a || a->what >= (uint64_t)shi_world.n_pes)
-        shi_am_refuse(pe, "a failure that is none");
+        shi_am_refuse(pe, "an invalid failure of a PE");
     if (a->what == (uint64_t)shi_world.pe)
         shi_die("network", "PE %d has lost the connection to this PE, and goes on without it (SHMEM_FAULTS=continue)", pe);
     shi_watch_report((int)a->what);
@@ -167,7 +173,7 @@ static void take_leave(struct shmem_team *t, int pe, const struct shi_message *m
     (void)t;
     (void)m;
     if (bytes != sizeof(struct about))
-        shi_am_refuse(pe, "an end that is none");
+        shi_am_refuse(pe, "an invalid end of a PE");
     __atomic_store_n(&left[pe], 1, __ATOMIC_RELEASE); /* R3 */
     shi_stream_lose(pe);
     shi_watch_wake();
@@ -202,7 +208,7 @@ void shi_survive_revoke(struct shmem_team *t)
 static void take_revocation(struct shmem_team *t, int pe, const struct shi_message *m, size_t bytes)
 {
     if (bytes != sizeof *m)
-        shi_am_refuse(pe, "a revocation that is none");
+        shi_am_refuse(pe, "an invalid revocation");
     if (t)
         shi_survive_revoke(t);
 }
@@ -233,7 +239,7 @@ static struct shmem_team *living(void)
 static int is_delivered(uint64_t *seq)
 {
     for (int i = 0; i < shi_world.shm.n; i++)
-        if (i != shi_world.boot.local_index && has_left(shi_world.boot.local_pe[i]))
+        if (i != shi_world.boot.local_index && has_local_left(i))
             shi_stream_lose(shi_world.boot.local_pe[i]);
     return !shi_message_unsent() && shi_stream_delivered(seq);
 }
@@ -270,7 +276,7 @@ static void take_exit(struct shmem_team *t, int pe, const struct shi_message *m,
 {
     (void)t;
     if (bytes != sizeof(struct about))
-        shi_am_refuse(pe, "an end of the job that is none");
+        shi_am_refuse(pe, "an invalid end of the job");
     shi_shm_abort(&shi_world.shm, (int)((const struct about *)m)->what);
 }
 
