@@ -38,7 +38,7 @@ static const size_t width[OPS] = {4, 2, 8, 8, 1};
 static uint64_t state, gets;
 static char mine[MOST * 8], got[MOST * 8 + 1]; /* a get of one byte more, so that it is one for no elements */
 static char *dest, *source;
-static int *errors;
+static int *errors, wrong, bad;
 static uint64_t any(uint64_t n)
 {
     state = state * 6364136223846793005u + 1442695040888963407u;
@@ -69,6 +69,8 @@ static int reduce(shmem_team_t team, uint64_t round)
     size_t items = any(3) ? 8 << any(3) : 1;
     if (me < 0)
         return 0;
+    if (round == 1) /* a scan by a group, in place and in more than one block */
+        op = 3, in_place = 1, items = 32, row = (uint64_t)(STAGE / n_pes & ~15) / width[op], n = row + 100;
     n = n < MOST ? n : MOST;
     int last = op == 3 ? me : op == 4 ? me + 1 : n_pes, err = 0;
     for (int i = 0; i < last; i++)
@@ -105,7 +107,8 @@ static int reduce(shmem_team_t team, uint64_t round)
 int main(int argc, char **argv)
 {
     shmem_init();
-    int n = shmem_n_pes(), bad = argc != 3;
+    int n = shmem_n_pes();
+    bad = argc != 3;
     shmem_team_t others;
     dest = shmemg_malloc(MOST * 8 + 1);
     source = shmemg_malloc(MOST * 8 + 1);
@@ -113,8 +116,8 @@ int main(int argc, char **argv)
     state = strtoull(argv[1], NULL, 10);
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 1, 2, n / 2, NULL, 0, &others);
     for (uint64_t round = 0; round < strtoull(argv[2], NULL, 10) && !bad; round++) {
-        bad |= reduce(round % 3 ? SHMEM_TEAM_WORLD : others, round);
-        shmem_barrier_all();
+        wrong = reduce(round % 3 ? SHMEM_TEAM_WORLD : others, round);
+        shmem_int_sum_reduce(SHMEM_TEAM_WORLD, &bad, &wrong, 1); /* all end, or none */
     }
     printf("expected gets: %lu\n", (unsigned long)gets);
     shmem_finalize();
@@ -124,7 +127,7 @@ END
 compile_ways reduce
 
 # Catches: a member left out or taken twice, a block that begins or ends at a wrong element, a row that is read before it has
-# come or overwritten while it is read, a source that is overwritten before all members have read it; a request for each element.
+# come or overwritten while it is read (by a member or by another item), a source that is overwritten before all members have read it; a request for each element.
 one() { # NAME OSHRUN'S OPTIONS AND PROGRAM
     local name=$1
     shift

@@ -167,11 +167,12 @@ SHI_NOINLINE int shi_fold_next(shmem_ctx_t ctx, int g, struct shi_fold *f)
     if (f->far || in_place) {
         size_t most = shi_fold_row_bytes(f->team) / f->bytes;
         f->length = f->length < most ? f->length : most;
+        if (f->from)
+            shi_group_barrier(g); /* no item reads the rows any more */
     }
     if (in_place)
         f->to = (char *)(SHI_GLOBAL char *)shi_fold_row(f->team, f->team->me);
     if (f->far) {
-        shi_group_barrier(g); /* the rows are not read any more */
         shi_fold_fetch(ctx, g, f, f->length * f->bytes, 1);
         shi_quiet(ctx, g);
     }
