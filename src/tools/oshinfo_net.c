@@ -105,8 +105,10 @@ static void report(void *arg, const struct fi_info *f, const char *why_not)
 
 static void ask(struct table *t, char *why, size_t bytes)
 {
-    const char *provider = getenv("SHMEM_OFI_PROVIDER"), *domain = getenv("SHMEM_OFI_DOMAIN"), *hmem = getenv("SHMEM_TEST_OFI_HMEM");
-    const struct shi_ofi_params params = {provider ? provider : "", domain ? domain : "", 0, 0, !hmem || strcmp(hmem, "0")};
+    const char *provider = getenv("SHMEM_OFI_PROVIDER"), *domain = getenv("SHMEM_OFI_DOMAIN"), *hmem = getenv("SHMEM_TEST_OFI_HMEM"),
+               *faults = getenv("SHMEM_FAULTS");
+    const struct shi_ofi_params params = {provider ? provider : "", domain ? domain : "", 0, 0, !hmem || strcmp(hmem, "0"),
+                                          faults && strcmp(faults, "continue") == 0};
     struct fi_info *info = NULL;
     if (shi_ofi_open(why, bytes) || shi_ofi_select(&params, report, t, &info, why, bytes))
         return;

@@ -117,7 +117,7 @@ void open_fabric(void)
 {
     static struct fid_fabric *fabric;
     const char *provider = getenv("SHMEM_OFI_PROVIDER"), *interface = getenv("SHMEM_OFI_DOMAIN");
-    struct shi_ofi_params params = {provider ? provider : "", interface ? interface : "", 1, 0, 0};
+    struct shi_ofi_params params = {provider ? provider : "", interface ? interface : "", 1, 0, 0, 0};
     struct fi_av_attr table = {.type = FI_AV_TABLE, .count = PORTS};
     char why[512];
     if (shi_ofi_open(why, sizeof why) || shi_ofi_select(&params, NULL, NULL, &info, why, sizeof why)) {

@@ -83,7 +83,7 @@ static int stranger_open(void)
     struct shi_net_address to;
     struct fi_av_attr table = {.type = FI_AV_TABLE, .count = 1};
     struct fi_cq_attr queue = {.format = FI_CQ_FORMAT_MSG, .size = 64};
-    struct shi_ofi_params params = {"", "", 1, 0, 0};
+    struct shi_ofi_params params = {.provider = "", .domain = "", .one_node = 1};
     if (shi_ofi_select(&params, NULL, NULL, &stranger.info, why, sizeof why))
         return -1;
     return shi_ofi.fabric(stranger.info->fabric_attr, &stranger.fabric, NULL) ||

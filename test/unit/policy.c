@@ -11,19 +11,23 @@
 
 enum { USUAL = 16384, MOST = 65664 };
 
-/* Catches: a provider that reaches one node only, or TCP, before a special network; psm3 by sockets before TCP; one that is not known. */
+/* Catches: a provider that reaches one node only, or TCP, before a special network; psm3 by sockets before TCP; one that is not known; one that
+ * loses messages where a connection has ended, if PEs may die. */
 static void preference(void)
 {
-    static const struct {
+    static const struct order {
         const char *better, *worse;
         int has_rdma;
     } pair[] = {{"cxi", "efa", 1}, {"efa", "psm3", 1}, {"psm3", "net", 1}, {"net", "psm3", 0}, {"verbs;ofi_rxm", "net", 1}, {"opx", "tcp", 1},
                 {"net", "tcp", 0}, {"tcp", "tcp;ofi_rxm", 0}, {"tcp;ofi_rxm", "psm3", 0}, {"psm3", "shm", 0}, {"tcp", "shm", 0},
-                {"shm", "sockets", 0}, {"sockets", "udp;ofi_rxd", 0}, {"udp;ofi_rxd", "net;ofi_rxm", 0}, {"udp;ofi_rxd", "", 0}};
-    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
-        CHECKF(shi_provider_rank(shi_provider_of(pair[i].better, pair[i].has_rdma)) <
-                   shi_provider_rank(shi_provider_of(pair[i].worse, pair[i].has_rdma)),
-               "%s before %s", pair[i].better, pair[i].worse);
+                {"shm", "sockets", 0}, {"sockets", "udp;ofi_rxd", 0}, {"udp;ofi_rxd", "net;ofi_rxm", 0}, {"udp;ofi_rxd", "", 0}},
+      going_on[] = {{"verbs;ofi_rxm", "tcp;ofi_rxm", 1}, {"tcp;ofi_rxm", "net", 0}, {"udp;ofi_rxd", "tcp", 0}, {"tcp", "", 0}};
+    const size_t n = sizeof pair / sizeof *pair, m = sizeof going_on / sizeof *going_on;
+    for (size_t i = 0; i < n + m; i++) {
+        const struct order *o = i < n ? &pair[i] : &going_on[i - n];
+        CHECKF(shi_provider_rank(shi_provider_of(o->better, o->has_rdma), i >= n) < shi_provider_rank(shi_provider_of(o->worse, o->has_rdma), i >= n),
+               "%s before %s", o->better, o->worse);
+    }
     CHECK(!shi_provider_of("net;ofi_rxm", 1) && !shi_provider_of("psm", 1) && !shi_provider_of("psm3;ofi_rxd", 0));
 }
 
@@ -33,16 +37,16 @@ static void properties(void)
 {
     static const struct {
         const char *name;
-        const char *has; /* n: node_only; j: job_key; p: polls_again; l: late_close; i: immediate; c: copies */
-    } of[] = {{"cxi", ""}, {"efa", "i"}, {"psm3", "jpli"}, {"psm2", "jpl"}, {"opx", "i"}, {"verbs;ofi_rxm", ""}, {"verbs", ""}, {"net", "ic"},
-              {"tcp", "ic"}, {"tcp;ofi_rxm", ""}, {"shm", "nc"}, {"sockets", "c"}, {"sockets;ofi_rxd", ""}, {"udp;ofi_rxd", "c"}};
+        const char *has; /* n: node_only; j: job_key; p: polls_again; l: late_close; i: immediate; c: copies; f: loses_first */
+    } of[] = {{"cxi", ""}, {"efa", "i"}, {"psm3", "jpli"}, {"psm2", "jpl"}, {"opx", "i"}, {"verbs;ofi_rxm", ""}, {"verbs", ""}, {"net", "icf"},
+              {"tcp", "icf"}, {"tcp;ofi_rxm", ""}, {"shm", "nc"}, {"sockets", "c"}, {"sockets;ofi_rxd", ""}, {"udp;ofi_rxd", "c"}};
     for (int has_rdma = 0; has_rdma < 2; has_rdma++)
         for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
             static const struct shi_provider none;
             const struct shi_provider *found = shi_provider_of(of[i].name, has_rdma), *p = found ? found : &none;
-            char has[7];
-            snprintf(has, sizeof has, "%.*s%.*s%.*s%.*s%.*s%.*s", p->node_only, "n", p->job_key, "j", p->polls_again, "p", p->late_close, "l",
-                     p->immediate, "i", p->copies, "c");
+            char has[8];
+            snprintf(has, sizeof has, "%.*s%.*s%.*s%.*s%.*s%.*s%.*s", p->node_only, "n", p->job_key, "j", p->polls_again, "p", p->late_close, "l",
+                     p->immediate, "i", p->copies, "c", p->loses_first, "f");
             CHECKF(found && strcmp(has, of[i].has) == 0, "%s, RDMA device %d: '%s'", of[i].name, has_rdma, has);
         }
 }

@@ -16,8 +16,8 @@ static const struct shi_provider rows[] = {
     {.name = "opx", .immediate = 1},
     {.name = "verbs;ofi_rxm"},
     {.name = "verbs"},
-    {.name = "net", .immediate = 1, .copies = 1, .message = SIZE_MAX},
-    {.name = "tcp", .immediate = 1, .copies = 1, .message = SIZE_MAX},
+    {.name = "net", .immediate = 1, .copies = 1, .loses_first = 1, .message = SIZE_MAX},
+    {.name = "tcp", .immediate = 1, .copies = 1, .loses_first = 1, .message = SIZE_MAX},
     {.name = "tcp;ofi_rxm", .variable = "FI_OFI_RXM_BUFFER_SIZE", .message = 16384},
     {.name = "psm3", .ethernet = 1, .immediate = 1, .job_key = 1, .polls_again = 1, .late_close = 1, .variable = "PSM3_MQ_RNDV_NIC_THRESH",
      .message = 64000},
@@ -37,9 +37,9 @@ const struct shi_provider *shi_provider_of(const char *name, int has_rdma)
     return found;
 }
 
-int shi_provider_rank(const struct shi_provider *p)
+int shi_provider_rank(const struct shi_provider *p, int goes_on)
 {
-    return p ? (int)(p - rows) : N_ROWS;
+    return p ? (int)(p - rows) + (goes_on && p->loses_first ? N_ROWS : 0) : 2 * N_ROWS;
 }
 
 size_t shi_provider_message(const struct shi_provider *p, const char *text, size_t largest, size_t usual, size_t most)

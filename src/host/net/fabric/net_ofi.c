@@ -82,7 +82,7 @@ static int up(const struct shi_boot *boot, const struct shi_config *config, shi_
               shi_net_written *on_write, shi_net_failed *on_failure, struct shi_net_limits *out)
 {
     struct shi_ofi_params params = {config->ofi_provider.text, config->ofi_domain.text, boot->n_local == boot->n_pes,
-                                    boot->local_index, config->ofi_hmem == 1};
+                                    boot->local_index, config->ofi_hmem == 1, config->faults == SHI_FAULTS_CONTINUE};
     char why[512];
     int no_cuda_calls;
     shi_ofi_psm_settings(config->heartbeat);

@@ -27,6 +27,7 @@ struct shi_ofi_params {
     int one_node;                  /* every PE is on this node: loopback will do, and is fastest */
     int local_index;               /* local rank of this PE, which decides among NICs of one fabric */
     int hmem;                      /* request FI_HMEM, which the result has if the provider grants it with the same message order */
+    int goes_on;                   /* the job goes on when a PE dies */
 };
 
 /* Called for each interface of each provider, best first, with the attributes that it would be used with and the reason why it

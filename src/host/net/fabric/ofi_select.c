@@ -98,7 +98,7 @@ struct candidate {
 static int cost_of(const struct fi_info *f, const struct shi_ofi_params *w)
 {
     int exact = names(w->provider, provider_of(f)) == 2, detour = w->one_node && !is_loopback(f);
-    return 4 * (exact ? -1 : shi_provider_rank(shi_ofi_row(f))) + 2 * detour + (f->addr_format == FI_SOCKADDR_IN6);
+    return 4 * (exact ? -1 : shi_provider_rank(shi_ofi_row(f), w->goes_on)) + 2 * detour + (f->addr_format == FI_SOCKADDR_IN6);
 }
 
 static int compare(const void *a, const void *b)
