@@ -26,6 +26,7 @@
 #else
 #define TAP_ASAN 0
 #endif
+#define TAP_SANITIZER (TAP_TSAN || TAP_ASAN) /* they need no rare order of threads, and make each round slow */
 
 static int tap_pe_ = -1;             /* set by tap_pes.h */
 static int (*tap_combine_)(int bad); /* sum of all PEs' failures, on PE 0 */

@@ -105,17 +105,21 @@ have() {
     esac
 }
 
-# Configure (once for the same arguments) and build in a folder of the source tree; print make's output only if it
-# fails.
-build() { # folder, arguments of configure
+# Configure a folder of the source tree, once for the same arguments.
+configured() { # folder, arguments of configure
     dir=$1
     shift
     [ configure -nt configure.ac ] && [ configure -nt Makefile.am ] || autoreconf -i > /dev/null 2>&1 || autoreconf -i
     mkdir -p "$dir"
     if [ ! -f "$dir/Makefile" ] || [ "$(cat "$dir/.configured" 2> /dev/null)" != "$*" ]; then
         echo "== configuring $dir"
-        (cd "$dir" && ../configure -q "$@" && echo "$*" > .configured) || return 1
+        (cd "$dir" && ../configure -q "$@" && echo "$*" > .configured)
     fi
+}
+
+# Configure and build in a folder; print make's output only if it fails.
+build() { # folder, arguments of configure
+    configured "$@" || return 1
     steps=$(make -C "$dir" -n V=0 2> /dev/null | grep -cE 'echo "  (CC|CXX|CCLD|GEN) ' || true)
     with_progress "building $dir" "$dir/build.log" built_files make -C "$dir" -j"$(nproc)" V=0 || {
         tail -40 "$dir/build.log"

@@ -22,11 +22,7 @@ int shi_shm_aborted(const struct shi_shm *s)
     return 0;
 }
 
-#if TAP_TSAN || TAP_ASAN
-enum { ROUNDS = 400 }; /* slow there; every kind of round comes in 240, and the sanitizers need no rare order */
-#else
-enum { ROUNDS = 1500 };
-#endif
+enum { ROUNDS = TAP_SANITIZER ? 300 : 1500 }; /* every kind of round comes in 240 */
 enum { MOST = 9, SLOT_BYTES = 1 << 18 };
 static char *slots; /* [MOST] of SLOT_BYTES: the sync areas */
 
