@@ -12,7 +12,7 @@
 #include "race/shadow.h"
 #include "race/sync.h"
 
-void race_tsan_range(enum race_kind kind, const void *at, size_t bytes, const void *pc)
+__attribute__((noinline)) void race_tsan_range(enum race_kind kind, const void *at, size_t bytes, const void *pc)
 {
     struct race_thread *u = race_self();
     if (u)
@@ -21,15 +21,11 @@ void race_tsan_range(enum race_kind kind, const void *at, size_t bytes, const vo
 
 /* ---- the shortest ways ---------------------------------------------------------------------------------------------------- */
 
-/* First pair of cells of an address of the PE's own symmetric memory, and its page's state. */
-static inline uint64_t *own_pair(uintptr_t addr)
+/* First pair of cells of an address of the PE's own symmetric memory, or NULL; the state of its page. */
+static inline uint64_t *pair_in(const struct race_range *r, uintptr_t addr)
 {
-    const struct race_ranges *r = &race_ranges;
-    uintptr_t at = addr - r->heap.lo;
-    if (at < r->heap.bytes)
-        return r->heap.cells + at / RACE_GRANULE * 2;
-    at = addr - r->statics.lo;
-    return at < r->statics.bytes ? r->statics.cells + at / RACE_GRANULE * 2 : NULL;
+    uintptr_t at = addr - r->lo;
+    return at < r->bytes ? r->cells + at / RACE_GRANULE * 2 : NULL;
 }
 
 static inline struct race_state *state_of(const uint64_t *pair)
@@ -118,8 +114,8 @@ __attribute__((always_inline)) static inline int only(struct race_thread *u, enu
 }
 
 /* A load or store of bytes of one granule, of memory that is not the PE's own symmetric one. 1: there is nothing more to do. */
-__attribute__((noinline)) static int other_memory(struct race_thread *u, enum race_kind kind, uintptr_t addr, uint64_t mask,
-                                                       const void *pc)
+__attribute__((always_inline)) static inline int other_memory(struct race_thread *u, enum race_kind kind, uintptr_t addr,
+                                                                          uint64_t mask, const void *pc)
 {
     uintptr_t entry = race_page_entry(addr);
     if (entry <= RACE_NO_CELLS || !(entry & RACE_PRIVATE))
@@ -132,20 +128,54 @@ __attribute__((noinline)) static int other_memory(struct race_thread *u, enum ra
     return has(u, kind, pair, mask) || only(u, kind, pair, second, state, mask, pc);
 }
 
+static size_t bytes_of(uint64_t mask)
+{
+    return (size_t)__builtin_popcountll(mask);
+}
+
+/* What the shortest way has not decided is called last, so that this way saves no registers. The thread takes part; own memory that has not this
+ * access, or other memory. */
+#define LONGER(NAME, KIND)                                                                                           \
+    __attribute__((noinline)) static void own_##NAME(struct race_thread *u, uint64_t *pair, uint64_t mask, uintptr_t addr, const void *pc) \
+    {                                                                                                                \
+        if (!only(u, KIND, pair, pair + race_node.second / sizeof *pair, state_of(pair), mask, pc))                  \
+            race_shadow_first(u, KIND, addr, bytes_of(mask), pc);                                                    \
+    }                                                                                                                \
+    __attribute__((noinline)) static void other_##NAME(struct race_thread *u, uint64_t mask, uintptr_t addr, const void *pc) \
+    {                                                                                                                \
+        if (!other_memory(u, KIND, addr, mask, pc))                                                                  \
+            race_shadow_first(u, KIND, addr, bytes_of(mask), pc);                                                    \
+    }
+LONGER(load, RACE_LOAD)
+LONGER(store, RACE_STORE)
+
+__attribute__((noinline)) static void first_of_thread(enum race_kind kind, uint64_t mask, uintptr_t addr, const void *pc)
+{
+    struct race_thread *u = race_self();
+    if (u)
+        race_shadow_first(u, kind, addr, bytes_of(mask), pc);
+}
+
+__attribute__((always_inline)) static inline void in_own(struct race_thread *u, enum race_kind kind, uint64_t *pair, uint64_t mask,
+                                                                     uintptr_t addr, const void *pc)
+{
+    if (!has(u, kind, pair, mask))
+        (kind == RACE_LOAD ? own_load : own_store)(u, pair, mask, addr, pc);
+}
+
 /* A load or store of bytes of one granule. */
 __attribute__((always_inline)) static inline void in_granule(enum race_kind kind, uintptr_t addr, size_t bytes, const void *pc)
 {
     struct race_thread *u = race_thread;
-    uint64_t *pair = own_pair(addr), mask = (uint64_t)((1u << bytes) - 1) << (addr % RACE_GRANULE) << RACE_CELL_MASK_AT;
-    if (race_unlikely(!u)) {
-        if (!(u = race_self()))
-            return;
-    } else if (!pair) {
-        if (addr - race_ranges.others.lo >= race_ranges.others.bytes || other_memory(u, kind, addr, mask, pc))
-            return;
-    } else if (has(u, kind, pair, mask) || only(u, kind, pair, pair + race_node.second / sizeof *pair, state_of(pair), mask, pc))
-        return;
-    race_shadow_first(u, kind, addr, bytes, pc);
+    uint64_t *pair, mask = (uint64_t)((1u << bytes) - 1) << (addr % RACE_GRANULE) << RACE_CELL_MASK_AT;
+    if (race_unlikely(!u))
+        first_of_thread(kind, mask, addr, pc);
+    else if ((pair = pair_in(&race_ranges.heap, addr)))
+        in_own(u, kind, pair, mask, addr, pc);
+    else if ((pair = pair_in(&race_ranges.statics, addr)))
+        in_own(u, kind, pair, mask, addr, pc);
+    else if (addr - race_ranges.others.lo < race_ranges.others.bytes)
+        (kind == RACE_LOAD ? other_load : other_store)(u, mask, addr, pc);
 }
 
 __attribute__((always_inline)) static inline void one(enum race_kind kind, const void *at, size_t bytes, const void *pc)
