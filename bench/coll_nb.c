@@ -4,12 +4,15 @@
  *
  * Overlap: a call begins, the PE computes for as long as a call takes, then waits. Row "hidden" is 100 (call + computing - both) / call, of
  * the medians, once with a PE that only computes, once with a test of the request each 64th part.
+ *
+ * Progress: the others begin the call and compute for 20 ms without another call. Row "others_compute" is the time that PE 0's begin and wait
+ * take, which it calls at once, or 10 ms later.
  */
 #include "bench.h"
 
 #include <shmemx.h>
 
-enum { BYTES_MAX = 1 << 20, TESTS = 64 };
+enum { BYTES_MAX = 1 << 20, TESTS = 64, SAMPLES = 11, COMPUTES_US = 20000, LATER_US = 10000 };
 
 static long *source, *dest;
 static int n_pes;
@@ -153,6 +156,36 @@ static void time_kind(const struct kind *k, size_t bytes)
     print_hidden(k->name, "tests", bytes, median(&then[0]), median(&then[1]), median(&then[3]));
 }
 
+static void compute_for(double us)
+{
+    for (double end = bench_now_us() + us; bench_now_us() < end;)
+        compute(1000);
+}
+
+/* PE 0's time for a call of which the others make no progress themselves. */
+static void time_others_compute(int kind, size_t bytes, int later)
+{
+    double us[SAMPLES];
+    shmemx_req_t req;
+
+    for (int i = 0; i < SAMPLES; i++) {
+        shmem_barrier_all();
+        if (shmem_my_pe() == 0 && later)
+            compute_for(LATER_US);
+        us[i] = bench_now_us();
+        begin(kind, bytes, &req);
+        if (shmem_my_pe() != 0)
+            compute_for(COMPUTES_US);
+        shmemx_req_wait(&req);
+        us[i] = bench_now_us() - us[i];
+    }
+    qsort(us, SAMPLES, sizeof *us, bench_compare_double);
+    if (shmem_my_pe() == 0)
+        printf("{\"bench\":\"%s_nb_others_compute\",\"place\":\"%s\",\"bytes\":%zu,\"pes\":%d,\"unit\":\"us\",\"median\":%.1f,\"min\":%.1f,"
+               "\"max\":%.1f,\"n\":%d,\"calls\":1}\n",
+               kinds[kind].name, later ? "later" : "at once", bytes, n_pes, us[SAMPLES / 2], us[0], us[SAMPLES - 1], SAMPLES);
+}
+
 int main(int argc, char **argv)
 {
     static const size_t sizes[] = {8, 8 << 10, BYTES_MAX};
@@ -166,6 +199,11 @@ int main(int argc, char **argv)
         for (int i = 0; i < (k ? 3 : 1); i++)
             if (argc < 2 || strcmp(argv[1], kinds[k].name) == 0)
                 time_kind(&kinds[k], k ? sizes[i] : 0);
+    for (int k = 0; k < 5; k++)
+        for (int i = 0; i < (k ? 3 : 1); i++)
+            for (int later = 0; later < 2; later++)
+                if (k != 2 && (argc < 2 || strcmp(argv[1], "others") == 0)) /* a broadcast of PE 0 waits for none */
+                    time_others_compute(k, k ? sizes[i] : 0, later);
     shmem_finalize();
     return 0;
 }

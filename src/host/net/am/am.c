@@ -350,7 +350,7 @@ int shi_am_start(void)
 {
     if (shi_likely(__atomic_load_n(&started, __ATOMIC_ACQUIRE))) /* A1 */
         return 0;
-    static struct shi_progress_source source = {.poll = poll_once, .every_ms = 1};
+    static struct shi_progress_source source = {.poll = poll_once, .every_ms = 1, .rings = 1};
     int err = 0;
     pthread_mutex_lock(&starting);
     if (!started) {

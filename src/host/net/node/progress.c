@@ -12,7 +12,8 @@
  *
  * While the program polls, the thread only compares the count of polls every SHI_LOOK_NS, for each look takes the core from the program.
  * When it does not, or sleeps until a doorbell rings, the thread sleeps in the transport's wait, handles what comes, and rings the
- * doorbell. A wait of the program that begins wakes it there.
+ * doorbell. Without a transport it sleeps at the PE's doorbell, which the senders of messages ring, unless a thread of the program does. A
+ * wait of the program that begins wakes it there.
  */
 #include "host/net/node/progress.h"
 
@@ -23,6 +24,7 @@
 
 #include "host/net/node/doorbell.h"
 #include "host/policy/limits.h"
+#include "host/policy/wait.h"
 #include "host/util/base.h"
 #include "host/util/cancel.h"
 #include "host/util/thread.h"
@@ -77,19 +79,65 @@ int shi_progress_idle_wait(int timeout_ms)
     return 0;
 }
 
-/* Sleep until something may have come: in the transport's wait where there is one, else longer and longer. */
-static void idle_wait(long *idle_ns)
+/* The thread's use of the doorbell. The order of its steps is that of doorbell.h: announce, a short sleep, then arm, poll, sleep. */
+struct bell {
+    int announced, rung;
+    uint32_t armed;
+    unsigned in_vain; /* rings after which nothing had come */
+};
+
+static void leave_doorbell(struct bell *b)
 {
-    int ms = INT_MAX;
-    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
+    if (b->announced)
+        shi_doorbell_retract(SHI_DOORBELL_NO_WORD);
+    *b = (struct bell){0};
+}
+
+/* At most for ns. After a ring for something else the thread sleeps without the doorbell, longer each time. */
+static void sleep_at_doorbell(struct bell *b, long ns)
+{
+    if (!b->announced) {
+        b->announced = shi_doorbell_announce(SHI_DOORBELL_NO_WORD);
+        pause_ns(b->announced ? (long)shi_wait_first_sleep() : ns);
+    } else if (b->rung) {
+        pause_ns((long)shi_wait_deaf_for(++b->in_vain, (uint64_t)ns));
+        b->rung = 0;
+    } else {
+        b->rung = shi_doorbell_sleep(b->armed, (uint64_t)ns);
+    }
+    if (b->announced)
+        b->armed = shi_doorbell_arm(SHI_DOORBELL_NO_WORD);
+}
+
+/* Something had come, and poll_all has rung this doorbell. */
+static void has_polled(struct bell *b)
+{
+    b->rung = 0;
+    b->in_vain = 0;
+    if (b->announced)
+        b->armed = shi_doorbell_arm(SHI_DOORBELL_NO_WORD);
+}
+
+/* Sleep until something may have come: in the transport's wait or at the doorbell, else, and there at most, longer and longer. */
+static void idle_wait(struct bell *b, long *idle_ns)
+{
+    int ms = INT_MAX, rings = 0;
+    for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next)) {
         ms = s->every_ms < ms ? s->every_ms : ms;
+        rings |= s->rings;
+    }
     __atomic_store_n(&shi_progress_asleep, 1, __ATOMIC_RELAXED);
     int slept = shi_progress_idle_wait(ms);
+    if (!slept && rings && !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED)) {
+        sleep_at_doorbell(b, *idle_ns);
+    } else {
+        leave_doorbell(b);
+        if (!slept)
+            pause_ns(*idle_ns);
+    }
     __atomic_store_n(&shi_progress_asleep, 0, __ATOMIC_RELAXED);
-    if (slept)
-        return;
-    pause_ns(*idle_ns);
-    *idle_ns = *idle_ns * 2 < SHI_IDLE_LAST_NS ? *idle_ns * 2 : SHI_IDLE_LAST_NS;
+    if (!slept)
+        *idle_ns = *idle_ns * 2 < SHI_IDLE_LAST_NS ? *idle_ns * 2 : SHI_IDLE_LAST_NS;
 }
 
 void shi_progress_wake_thread(void)
@@ -99,6 +147,7 @@ void shi_progress_wake_thread(void)
     for (const struct shi_progress_source *s = follow(&first); s; s = follow(&s->next))
         if (s->wake)
             s->wake();
+    shi_doorbell_ring_own();
 }
 
 static void trim(uint64_t *due_ns)
@@ -117,6 +166,7 @@ static void *serve(void *arg)
     uint64_t trim_ns = shi_now_ns() + SHI_TRIM_NS;
     unsigned long polled = 0;
     long idle_ns = SHI_IDLE_FIRST_NS;
+    struct bell bell = {0};
     shi_progress_own = 1;
     while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) { /* A1 */
         if (shi_unlikely(__atomic_load_n(&shi_progress_thread_off, __ATOMIC_RELAXED))) {
@@ -126,13 +176,17 @@ static void *serve(void *arg)
         trim(&trim_ns);
         unsigned long before = polled;
         polled = __atomic_load_n(&polls, __ATOMIC_RELAXED);
-        if (polled != before && !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED))
+        if (polled != before && !__atomic_load_n(&shi_progress_left, __ATOMIC_RELAXED)) {
+            leave_doorbell(&bell);
             pause_ns(SHI_LOOK_NS);
-        else if (poll_all() + poll_all()) /* twice: psm3 reads its sockets at every second poll only */
+        } else if (poll_all() + poll_all()) { /* twice: psm3 reads its sockets at every second poll only */
             idle_ns = SHI_IDLE_FIRST_NS;
-        else
-            idle_wait(&idle_ns);
+            has_polled(&bell);
+        } else {
+            idle_wait(&bell, &idle_ns);
+        }
     }
+    leave_doorbell(&bell);
     return arg;
 }
 
@@ -161,6 +215,7 @@ void shi_progress_stop(void)
 {
     pthread_mutex_lock(&lock);
     __atomic_store_n(&stop, 1, __ATOMIC_RELEASE); /* R1 */
+    shi_doorbell_ring_own();
     if (running)
         pthread_join(thread, NULL);
     running = 0;

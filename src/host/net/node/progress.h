@@ -18,13 +18,14 @@
  *            At most one source has one.
  * wake       NULL, or ends an idle_wait of another thread.
  * every_ms   how long the thread may leave the source alone meanwhile.
+ * rings      1: a store of what the source polls for is followed by a ring of this PE's doorbell (doorbell.h).
  * trim       NULL, or gives memory back that nothing has used since its last call. The thread calls it every SHI_TRIM_NS.
  */
 struct shi_progress_source {
     int (*poll)(void);
     int (*idle_wait)(int timeout_ms);
     void (*wake)(void);
-    int every_ms;
+    int every_ms, rings;
     void (*trim)(void);
     struct shi_progress_source *next; /* of progress.c */
 };
@@ -49,9 +50,9 @@ extern int shi_progress_left;
 /* For tests (SHMEM_WAIT=doorbell without a network): the thread does nothing, so that its polls and rings hide no missing ring. */
 extern int shi_progress_thread_off;
 
-/* A thread of the program begins to wait: the helper thread leaves the transport's wait now, not when the awaited message
+/* A thread of the program begins to wait: the helper thread leaves the transport's wait or the doorbell now, not when the awaited message
  * comes, whose handling it would interrupt on the waiting thread's core. It stays where it polls for other threads. */
-extern int shi_progress_asleep; /* 1: the helper thread is in the transport's wait, and no wake has been called since it began */
+extern int shi_progress_asleep; /* 1: the helper thread is in the transport's wait or at the doorbell, and no wake has been called since */
 void shi_progress_wake_thread(void);
 static inline void shi_progress_begin_wait(void)
 {
