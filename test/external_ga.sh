@@ -9,7 +9,7 @@
 #
 # A program passes if GA's `make check` says so: it ends with 0. GA's own LOG_COMPILER, which takes MPIEXEC, is two commands, of which the
 # test-driver of today's automake runs the first. It is built once, in external_ga of the build folder. All takes half an hour.
-# Catches: a routine that Global Arrays use and that has other results on this library; a wait that never ends.
+# Catches: a routine that Global Arrays use and that has other results on this library; a wait that never ends; a count of 0 that moves a row.
 . "${top_srcdir:=.}/test/tap.sh"
 [ -f "${GA:=none}/comex/src-common/comex.h" ] || skip_all "GA does not name a checkout of Global Arrays"
 for tool in mpicc mpif90 mpirun autoreconf; do
@@ -24,6 +24,48 @@ if [ ! -x "$bin/ga/comex/testing/test" ]; then
     GA_SOURCE=$GA "$top_srcdir/contrib/comex/build.sh" "$bin" > "$work/log" 2>&1 && make -s -C "$bin/ga/comex" testing/test >> "$work/log" 2>&1
     ok $? "Global Arrays with ComEx over OpenSHMEM is built" "$work/log"
 fi
+
+# Strided transfers of no row, and with a negative count, by memory and by messages.
+cat > "$work/counts.c" << 'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "comex.h"
+int main(int argc, char **argv)
+{
+    int rank, size, stride[1] = {8}, count[2] = {atoi(argv[1]), atoi(argv[2])};
+    double by = 1, own[4] = {1, 2, 3, 4};
+    void *at[64];
+    MPI_Init(&argc, &argv);
+    comex_init();
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    comex_malloc(at, sizeof own, COMEX_GROUP_WORLD);
+    for (int i = 0; i < 4; i++)
+        ((double *)at[rank])[i] = 0;
+    comex_barrier(COMEX_GROUP_WORLD);
+    int to = (rank + 1) % size;
+    comex_puts(own, stride, at[to], stride, count, 1, to, COMEX_GROUP_WORLD);
+    comex_accs(COMEX_ACC_DBL, &by, own, stride, at[to], stride, count, 1, to, COMEX_GROUP_WORLD);
+    comex_gets(at[to], stride, own + 2, stride, count, 1, to, COMEX_GROUP_WORLD);
+    comex_barrier(COMEX_GROUP_WORLD);
+    printf("sum %g\n", ((double *)at[rank])[0] + ((double *)at[rank])[1] + own[2]);
+    comex_finalize();
+    MPI_Finalize();
+    (void)argc;
+}
+END
+mpicc -I"$GA/comex/src-common" "$work/counts.c" "$bin/ga/comex/.libs/libcomex.a" $(oshcc --showme:link) -lm -o "$work/counts" > "$work/log" 2>&1
+ok $? "a program of counts is built" "$work/log"
+for transport in auto ofi; do
+    for case in "8 1 sum.4" "8 0 sum.3" "0 2 sum.3" "-8 1 count.0..is.-8" "8 -1 count.1..is.-1"; do
+        # shellcheck disable=SC2086
+        set -- $case
+        SHMEM_TRANSPORT=$transport timeout 60 mpirun --map-by :oversubscribe -n 2 "$work/counts" "$1" "$2" > "$work/log" 2>&1
+        grep -q "$3" "$work/log"
+        ok $? "a strided transfer with count[0] = $1, count[1] = $2, $transport" "$work/log"
+    done
+done
 for way in ${GA_WAYS:-node:4 node:8 ofi:4}; do
     case $way in
     node:*) export SHMEM_TRANSPORT=auto ;;

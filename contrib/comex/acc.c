@@ -281,10 +281,8 @@ int comex_accs(int op, void *scale, void *src, int *src_stride, void *dst, int *
     struct comex_rows r;
     struct work w;
     begin(&w, op, scale, proc, group);
-    comex_rows_begin(&r, count, levels, src_stride, dst_stride);
-    do
+    for (int more = comex_rows_begin(&r, count, levels, src_stride, dst_stride); more; more = comex_rows_next(&r))
         row(&w, (char *)src + r.src, (char *)dst + r.dst, (size_t)count[0]);
-    while (comex_rows_next(&r));
     return end(&w);
 }
 

@@ -67,8 +67,9 @@ struct comex_rows {
     int at[COMEX_MAX_STRIDE_LEVEL + 1]; /* the row's number in each level; at[0] is not used */
     ptrdiff_t src, dst;                 /* offsets of the row */
 };
-void comex_rows_begin(struct comex_rows *r, const int *count, int levels, const int *src_stride, const int *dst_stride);
-int comex_rows_next(struct comex_rows *r); /* 0: that was the last one */
+/* Both: 0 if there is no row, or no further one. */
+int comex_rows_begin(struct comex_rows *r, const int *count, int levels, const int *src_stride, const int *dst_stride);
+int comex_rows_next(struct comex_rows *r);
 
 /* acc.c: registers its function of remote accumulates: collective. Complete the accumulates to proc, or to all (-1). Under the lock. */
 void comex_acc_init(void);

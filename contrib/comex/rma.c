@@ -79,19 +79,15 @@ static int done(void)
 static void puts_rows(char *src, const int *src_stride, char *dst, const int *dst_stride, const int *count, int levels, int proc, int blocking)
 {
     struct comex_rows r;
-    comex_rows_begin(&r, count, levels, src_stride, dst_stride);
-    do
+    for (int more = comex_rows_begin(&r, count, levels, src_stride, dst_stride); more; more = comex_rows_next(&r))
         put(src + r.src, dst + r.dst, (size_t)count[0], proc, blocking);
-    while (comex_rows_next(&r));
 }
 
 static void gets_rows(char *src, const int *src_stride, char *dst, const int *dst_stride, const int *count, int levels, int proc)
 {
     struct comex_rows r;
-    comex_rows_begin(&r, count, levels, src_stride, dst_stride);
-    do
+    for (int more = comex_rows_begin(&r, count, levels, src_stride, dst_stride); more; more = comex_rows_next(&r))
         get(src + r.src, dst + r.dst, (size_t)count[0], proc);
-    while (comex_rows_next(&r));
 }
 
 static void putv_segments(const comex_giov_t *v, int n, int proc, int blocking)
