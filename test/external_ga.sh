@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# external_ga.sh - ComEx's and Global Arrays' own tests over contrib/comex, unchanged: with 4 and 8 PEs on a node, and with 4 over the network.
+# external_ga.sh - ComEx's and Global Arrays' own tests over contrib/comex, unchanged: with 4 and 8 PEs on a node, and with 4 over the network
+# and for several threads.
 #
 #   GA=DIR make check TESTS=test/external_ga.sh
 #   GA        a checkout of https://github.com/GlobalArrays/ga, tested with 5.9.2
-#   GA_WAYS   how to run them; default: node:4 node:8 ofi:4 (SHMEM_TRANSPORT and the number of PEs)
+#   GA_WAYS   how to run them; default: node:4 node:8 ofi:4 threads:4 (SHMEM_TRANSPORT and the number of PEs; threads: on a node, where MPI_Init
+#             asks for MPI_THREAD_MULTIPLE)
 #   GA_TESTS  the names of GA's test programs; default: those of its make check
 #   GA_LIMIT  the seconds that one may take; default: 600
 #
@@ -24,6 +26,27 @@ if [ ! -x "$bin/ga/comex/testing/test" ]; then
     GA_SOURCE=$GA "$top_srcdir/contrib/comex/build.sh" "$bin" > "$work/log" 2>&1 && make -s -C "$bin/ga/comex" testing/test >> "$work/log" 2>&1
     ok $? "Global Arrays with ComEx over OpenSHMEM is built" "$work/log"
 fi
+
+# For programs that call MPI_Init, in C or in Fortran.
+cat > "$work/threads.c" << 'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int MPI_Init(int *argc, char ***argv)
+{
+    int level, failed = MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
+    if (failed || level != MPI_THREAD_MULTIPLE)
+        abort();
+    fputs("calls may come from several threads\n", stderr);
+    return failed;
+}
+void mpi_init_(int *failed)
+{
+    *failed = MPI_Init(NULL, NULL);
+}
+END
+mpicc -shared -fPIC "$work/threads.c" -o "$work/threads.so" > "$work/log" 2>&1
+ok $? "MPI_Init for several threads is built" "$work/log"
 
 # Strided transfers of no row, and with a negative count, by memory and by messages.
 cat > "$work/counts.c" << 'END'
@@ -66,13 +89,15 @@ for transport in auto ofi; do
         ok $? "a strided transfer with count[0] = $1, count[1] = $2, $transport" "$work/log"
     done
 done
-for way in ${GA_WAYS:-node:4 node:8 ofi:4}; do
+for way in ${GA_WAYS:-node:4 node:8 ofi:4 threads:4}; do
+    preload='' says=''
     case $way in
     node:*) export SHMEM_TRANSPORT=auto ;;
+    threads:*) export SHMEM_TRANSPORT=auto preload="-x LD_PRELOAD=$work/threads.so" says='several threads' ;;
     *) export SHMEM_TRANSPORT=${way%:*} ;;
     esac
-    run="timeout ${GA_LIMIT:-600} mpirun --map-by :oversubscribe -n ${way#*:}"
-    $run "$bin/ga/comex/testing/test" > "$work/log" 2>&1 && grep -q 'All tests passed' "$work/log"
+    run="timeout ${GA_LIMIT:-600} mpirun --map-by :oversubscribe -n ${way#*:} $preload"
+    $run "$bin/ga/comex/testing/test" > "$work/log" 2>&1 && grep -q 'All tests passed' "$work/log" && grep -q "$says" "$work/log"
     ok $? "ComEx's test, $way" "$work/log"
     make -k -C "$bin/ga" ${GA_TESTS:+"TESTS=$(printf ' global/testing/%s.x' $GA_TESTS)"} check-ga LOG_COMPILER="$run" > "$work/log" 2>&1
     rows=0
