@@ -4,12 +4,13 @@
 #   APPS=DIR make check TESTS=test/external_apps.sh
 #   APPS        a folder of checkouts, each under the name that git clone gives it:
 #               https://github.com/ornl-languages/osb (39cfcad)      Graph500
-#               https://github.com/openshmem-org/openshmem-npbs (0028e8d)  NAS IS
+#               https://github.com/openshmem-org/openshmem-npbs (0028e8d)  NAS IS; in Fortran: BT, EP, MG, SP
+#               https://github.com/UK-MAC/CloverLeaf_OpenSHMEM (c84472b)   hydrodynamics, in Fortran
 #               https://github.com/ParRes/Kernels (04248b66)         Stencil, Transpose, Synch_p2p
 #               https://github.com/ParRes/ISx (d31936a)              a sort
 #               https://github.com/jdevinney/bale (1b8f673)          sparse matrices, permutations, histograms
 #   APPS_WAYS   how to run them; default: node:4 node:8 ofi:4 (SHMEM_TRANSPORT and the number of PEs); bale also with 64 PEs on a node
-#   APPS_TOOLS  a folder with another library's oshcc, oshc++ and oshrun, for comparisons; APPS_RUN then starts N PEs: "oshrun --oversubscribe -n"
+#   APPS_TOOLS  a folder with another library's oshcc, oshc++, oshfort and oshrun, for comparisons; APPS_RUN then starts N PEs: "oshrun --oversubscribe -n"
 #
 # Prints the seconds of each run. Programs are built once, in external_apps of the build folder. All takes some ten minutes.
 # Catches: a routine with other results on this library; a wait that never ends; a header that a program for an earlier version cannot include.
@@ -55,6 +56,20 @@ osb() {
 
 openshmem-npbs() {
     cd "$bin/openshmem-npbs/C" && answer "NAS IS, class A" 'Verification += +SUCCESSFUL' 'UNSUCCESSFUL' "$run $n bin/is.A.$n"
+    [ -e "$bin/openshmem-npbs/Fortran/bin/mg.A.4" ] || return
+    cd "$bin/openshmem-npbs/Fortran" || return
+    answer "NAS MG, class A" 'Verification += +SUCCESSFUL' 'UNSUCCESSFUL' "$run $n bin/mg.A.$n"
+    answer "NAS EP, class A" 'Verification += +SUCCESSFUL' 'UNSUCCESSFUL' "$run $n bin/ep.A.$n"
+    [ "$n" = 4 ] || return # a square
+    answer "NAS BT, class W" 'Verification +Successful' '[Uu]nsuccessful|failed' "$run 4 bin/bt.W.4"
+    answer "NAS SP, class W" 'Verification +Successful' '[Uu]nsuccessful|failed' "$run 4 bin/sp.W.4"
+}
+
+# Without clover.in it writes that of its own test problem.
+CloverLeaf_OpenSHMEM() {
+    mkdir -p "$work/clover" && cd "$work/clover" && rm -f clover.*
+    export OMP_NUM_THREADS=1
+    answer "CloverLeaf, its test problem" 'considered PASSED' 'NOT PASSED' "$run $n $bin/CloverLeaf_OpenSHMEM/clover_leaf"
 }
 
 Kernels() {
@@ -79,12 +94,27 @@ bale() {
     done
 }
 
+# OpenSHMEM of others may have an oshfort.
+fortran=false no_fortran="there is no oshfort: gfortran is not installed"
+if [ "$APPS_TOOLS" ]; then
+    ! command -v "$tools/oshfort" > /dev/null || fortran=true
+elif command -v gfortran > /dev/null; then
+    fortran=true
+    "$top_srcdir/contrib/fortran/build.sh" "$bin/fortran" > "$work/log" 2>&1
+    ok $? "contrib/fortran is built" "$work/log"
+    export PATH=$bin/fortran/bin:$PATH
+fi
+
 prk='SHMEMCC=oshcc\nDEFAULT_OPT_FLAGS=-O3\n'
-for repository in osb openshmem-npbs Kernels ISx bale; do
+for repository in osb openshmem-npbs CloverLeaf_OpenSHMEM Kernels ISx bale; do
     case $repository in
     osb) how="(cd Graph500 && cp make-incs/make.inc.oshmem.gcc make.inc && echo 'CFLAGS += -O2 -DSHMEM_NO_TEAM_COLLECTIVES' >> make.inc &&
               make -C mpi graph500_shmem_one_sided)" ;;
-    openshmem-npbs) how="cd C && cp config/make.def.template config/make.def && export OSHCC_CC=mpicc && make is CLASS=A NPROCS=4 && make is CLASS=A NPROCS=8" ;;
+    openshmem-npbs) how="cd C && cp config/make.def.template config/make.def && export OSHCC_CC=mpicc && for n in 4 8 64; do make is CLASS=A NPROCS=\$n || exit; done
+              $fortran || exit 0; cd ../Fortran && cp config/make.def.template config/make.def && export FC=mpif90 && for b in mg.A.4 mg.A.8 ep.A.4 ep.A.8 bt.W.4 sp.W.4; do
+              make \${b%%.*} CLASS=\$(echo \$b | cut -d. -f2) NPROCS=\${b##*.} FFLAGS='-O3 -I./ -fallow-argument-mismatch -fallow-invalid-boz' || exit; done" ;;
+    CloverLeaf_OpenSHMEM) $fortran || { skip "CloverLeaf is built" "$no_fortran" && continue; }
+        how="make COMPILER=GNU MPI_COMPILER=oshfort C_MPI_COMPILER=gcc OPTIONS='-cpp -fcray-pointer -fallow-argument-mismatch' && [ -x clover_leaf ]" ;;
     Kernels) how="printf '$prk' > common/make.defs && make -C SHMEM/Stencil stencil && make -C SHMEM/Transpose transpose &&
               make -C SHMEM/Synch_p2p p2p" ;;
     ISx) how="make -C SHMEM CFLAGS='-std=gnu99 -O3'" ;;
