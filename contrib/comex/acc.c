@@ -5,7 +5,8 @@
  * each an address and its data, and their process adds them, on a thread of the library while the program computes. Both hold a lock of the
  * process to which the memory belongs, of the 4 KiB block that they update.
  *
- * Calls under way have a buffer each, so the caller's source is free when comex_acc returns.
+ * Calls under way have a buffer each, so the caller's source is free when comex_acc returns. The last call stays open for further accumulates to
+ * the same process with the same scale until it is half full, or until this process calls any other routine of ComEx.
  */
 #if HAVE_CONFIG_H
 #include "config.h"
@@ -139,6 +140,9 @@ struct call {
 };
 static struct call call[CALLS];
 static int func, next;
+static struct call *open; /* not sent, or NULL; its process, operation and scale: */
+static int open_proc;
+static struct what open_what;
 
 static size_t padded(size_t bytes)
 {
@@ -169,8 +173,20 @@ static void settle_call(struct call *c)
     c->proc = -1;
 }
 
+void comex_acc_flush(void)
+{
+    struct call *c = open;
+    open = NULL;
+    if (!c || !c->used)
+        return;
+    c->proc = open_proc;
+    if (shmemx_gpc_exec(SHMEM_TEAM_WORLD, func, c->proc, &open_what, sizeof open_what, c->data, c->used, NULL, 0, NULL, 0, &c->nbh))
+        COMEX_DIE("the call to process %d does not start", c->proc);
+}
+
 void comex_acc_settle(int proc)
 {
+    comex_acc_flush();
     for (int i = 0; i < CALLS; i++)
         if (proc < 0 || call[i].proc == proc)
             settle_call(&call[i]);
@@ -188,22 +204,11 @@ static struct call *take(void)
     return c;
 }
 
-static void send(struct call *c, const struct what *w, int proc)
-{
-    if (!c || !c->used)
-        return;
-    c->proc = proc;
-    if (shmemx_gpc_exec(SHMEM_TEAM_WORLD, func, proc, w, sizeof *w, c->data, c->used, NULL, 0, NULL, 0, &c->nbh))
-        COMEX_DIE("the call to process %d does not start", proc);
-    l_state.pending[proc] |= COMEX_PENDING_ACC;
-}
-
 /* What one accumulate does: its rows go to memory or into calls. */
 struct work {
     struct what what;
     int proc;
     struct stripe *near; /* NULL: by calls */
-    struct call *call;   /* not sent so far, or NULL */
 };
 
 static void begin(struct work *w, int op, const void *scale, int proc, comex_group_t group)
@@ -214,6 +219,8 @@ static void begin(struct work *w, int op, const void *scale, int proc, comex_gro
     w->near = l_state.near[w->proc] ? shmem_ptr(stripes, w->proc) : NULL;
     if (l_state.pending[w->proc] & COMEX_PENDING_PUT)
         comex_settle(w->proc, COMEX_PENDING_PUT);
+    if (open && (open_proc != w->proc || open_what.op != op || memcmp(open_what.scale, w->what.scale, sizeof open_what.scale)))
+        comex_acc_flush();
 }
 
 static void row(struct work *w, const char *src, char *dst, size_t bytes)
@@ -225,27 +232,30 @@ static void row(struct work *w, const char *src, char *dst, size_t bytes)
     }
     comex_symmetric(dst, bytes, w->proc); /* checks it */
     while (bytes) {
-        if (w->call && w->call->used + sizeof(struct segment) + UNIT > CALL_BYTES) {
-            send(w->call, &w->what, w->proc);
-            w->call = NULL;
+        if (open && open->used + sizeof(struct segment) + UNIT > CALL_BYTES)
+            comex_acc_flush();
+        if (!open) {
+            open = take();
+            open_proc = w->proc;
+            open_what = w->what;
+            l_state.pending[w->proc] |= COMEX_PENDING_ACC;
         }
-        if (!w->call)
-            w->call = take();
-        char *to = w->call->data + w->call->used;
-        size_t space = CALL_BYTES - w->call->used - sizeof(struct segment), n = bytes < space ? bytes : space / UNIT * UNIT;
+        char *to = open->data + open->used;
+        size_t space = CALL_BYTES - open->used - sizeof(struct segment), n = bytes < space ? bytes : space / UNIT * UNIT;
         struct segment s = {.dst = dst, .bytes = n};
         memcpy(to, &s, sizeof s);
         memcpy(to + sizeof s, src, n);
-        w->call->used += sizeof s + padded(n);
+        open->used += sizeof s + padded(n);
         src += n;
         dst += n;
         bytes -= n;
     }
 }
 
-static int end(struct work *w)
+static int end(void)
 {
-    send(w->call, &w->what, w->proc);
+    if (open && open->used > CALL_BYTES / 2)
+        comex_acc_flush();
     comex_leave();
     return COMEX_SUCCESS;
 }
@@ -273,7 +283,7 @@ int comex_acc(int op, void *scale, void *src, void *dst, int bytes, int proc, co
     struct work w;
     begin(&w, op, scale, proc, group);
     row(&w, src, dst, (size_t)bytes);
-    return end(&w);
+    return end();
 }
 
 int comex_accs(int op, void *scale, void *src, int *src_stride, void *dst, int *dst_stride, int *count, int levels, int proc, comex_group_t group)
@@ -283,7 +293,7 @@ int comex_accs(int op, void *scale, void *src, int *src_stride, void *dst, int *
     begin(&w, op, scale, proc, group);
     for (int more = comex_rows_begin(&r, count, levels, src_stride, dst_stride); more; more = comex_rows_next(&r))
         row(&w, (char *)src + r.src, (char *)dst + r.dst, (size_t)count[0]);
-    return end(&w);
+    return end();
 }
 
 int comex_accv(int op, void *scale, comex_giov_t *v, int n, int proc, comex_group_t group)
@@ -293,7 +303,7 @@ int comex_accv(int op, void *scale, comex_giov_t *v, int n, int proc, comex_grou
     for (int i = 0; i < n; i++)
         for (int j = 0; j < v[i].count; j++)
             row(&w, v[i].src[j], v[i].dst[j], (size_t)v[i].bytes);
-    return end(&w);
+    return end();
 }
 
 int comex_nbacc(int op, void *scale, void *src, void *dst, int bytes, int proc, comex_group_t group, comex_request_t *handle)

@@ -189,6 +189,7 @@ int comex_finalize(void)
 void *comex_malloc_local(size_t bytes)
 {
     comex_enter();
+    comex_acc_flush();
     void *at = comex_arena_alloc(bytes);
     comex_leave();
     if (!at && bytes)

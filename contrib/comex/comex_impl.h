@@ -71,8 +71,10 @@ struct comex_rows {
 int comex_rows_begin(struct comex_rows *r, const int *count, int levels, const int *src_stride, const int *dst_stride);
 int comex_rows_next(struct comex_rows *r);
 
-/* acc.c: registers its function of remote accumulates: collective. Complete the accumulates to proc, or to all (-1). Under the lock. */
+/* acc.c: registers its function of remote accumulates: collective. Under the lock: send what accumulates have gathered; complete the accumulates to
+ * proc, or to all (-1). */
 void comex_acc_init(void);
+void comex_acc_flush(void);
 void comex_acc_settle(int proc);
 
 void comex_make_progress(void); /* for ComEx's messages */

@@ -41,6 +41,7 @@ static int begin_put(int proc, comex_group_t group)
 {
     proc = comex_world_rank(proc, group);
     comex_enter();
+    comex_acc_flush();
     if (l_state.pending[proc] & COMEX_PENDING_ACC)
         comex_settle(proc, COMEX_PENDING_ACC);
     if (l_state.pending[proc] & COMEX_PENDING_PUT)
@@ -52,6 +53,7 @@ static int begin_get(int proc, comex_group_t group)
 {
     proc = comex_world_rank(proc, group);
     comex_enter();
+    comex_acc_flush();
     if (l_state.pending[proc] & (COMEX_PENDING_PUT | COMEX_PENDING_ACC))
         comex_settle(proc, COMEX_PENDING_PUT | COMEX_PENDING_ACC);
     return proc;

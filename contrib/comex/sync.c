@@ -53,6 +53,7 @@ int comex_wait_all(comex_group_t group)
 static int settle(int proc)
 {
     comex_enter();
+    comex_acc_flush();
     comex_settle(proc, ALL);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* stores to near processes */
     comex_leave();
@@ -105,6 +106,9 @@ int comex_barrier(comex_group_t group)
 /* Global Arrays waits for messages of MPI in a loop around this call. Nothing ever writes the word; the test lets the library work. */
 void comex_make_progress(void)
 {
+    comex_enter();
+    comex_acc_flush();
+    comex_leave();
     shmem_int_test(l_state.never, SHMEM_CMP_NE, 0);
     sched_yield();
 }
@@ -115,6 +119,7 @@ int comex_rmw(int op, void *ploc, void *prem, int extra, int proc, comex_group_t
 {
     proc = comex_world_rank(proc, group);
     comex_enter();
+    comex_acc_flush();
     comex_settle(proc, COMEX_PENDING_PUT | COMEX_PENDING_ACC);
     comex_leave();
     int is_long = op == COMEX_SWAP_LONG || op == COMEX_FETCH_AND_ADD_LONG;
@@ -167,6 +172,9 @@ static long *mutex_at(int mutex, int proc)
 
 int comex_lock(int mutex, int proc)
 {
+    comex_enter();
+    comex_acc_flush();
+    comex_leave();
     shmem_set_lock(mutex_at(mutex, proc));
     return COMEX_SUCCESS;
 }
