@@ -102,7 +102,7 @@ if command -v nvcc >/dev/null; then
     [ "$(wc -l <"$dir/kernels")" -ge 14 ]
     ok $? "kernels are found in the tests" "$dir/kernels"
     while read -r file; do
-        nvcc -x cu -std=c++17 -arch=sm_90 -Xcicc -O0 -Xptxas -O0 $include -cubin "$file" -o "$dir/of.cubin" >"$dir/out" 2>&1
+        nvcc -x cu -std=c++17 -arch=sm_90 -Xcicc -O0 $include -ptx "$file" -o "$dir/of.ptx" >"$dir/out" 2>&1
         ok $? "kernels of ${file##*/} compile as CUDA C++" "$dir/out"
     done <"$dir/kernels"
 
