@@ -29,6 +29,10 @@ namespace shi_device {
 #include "device/lib/many.h"
 #include "device/lib/strided.h"
 #include "device/lib/sync.h"
+#if SHI_RACE /* oshcc --race: calls of the library are reported */
+#include "device/lib/race.h"
+#define shi_quiet_sync(CTX, G, TEAM) (shi_quiet(CTX, G), shi_sync(CTX, G, TEAM))
+#endif
 #undef SHI_CTX_DEFAULT_
 #define SHI_CTX_DEFAULT_ ((shi_device::shmem_ctx_t)&shi_device::SHMEMG_DEFAULT_)
 

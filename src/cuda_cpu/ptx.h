@@ -142,7 +142,8 @@ struct ptx {
     char *chunk_at;              /* memory for names, and what is left of it */
     size_t chunk_left;
     const char *opcode;          /* of the instruction being parsed */
-    struct ptx_source source;    /* of it */
+    struct ptx_source source;    /* of it: where calls that were inlined are in the function */
+    struct ptx_source innermost; /* in the last of these */
     ZC_LIST(struct ptx_file) files;
     uint32_t cur_fn;
     uint8_t linkage;             /* of the directive being parsed */

@@ -253,12 +253,31 @@ static void branch_targets(struct ptx *p, uint32_t fn)
     *zc_push(p->m, p->fns.v[fn].body) = i;
 }
 
-/* .loc FILE LINE COLUMN and more: what follows is of that line. */
+static struct ptx_source line_of(struct ptx *p)
+{
+    struct ptx_source s = p->source;
+    uint32_t line = p->tok.line;
+    for (int k = 0; k < 3 && p->tok.kind == T_INT && p->tok.line == line; k++, ptx_next(p)) /* file, line, column */
+        if (k < 2)
+            *(k ? &s.line : &s.file) = (uint32_t)p->tok.value;
+    return s;
+}
+
+/* .loc FILE LINE COLUMN[, function_name NAME, inlined_at FILE LINE COLUMN]: what follows is of that line. The call that was inlined there may be
+ * of a function that was inlined itself, at the line before. */
 static void location(struct ptx *p)
 {
     uint32_t line = p->tok.line;
-    for (int k = 0; k < 2 && p->tok.kind == T_INT && p->tok.line == line; k++, ptx_next(p))
-        *(k ? &p->source.line : &p->source.file) = (uint32_t)p->tok.value;
+    struct ptx_source here = line_of(p), call = here;
+    while (p->tok.kind != T_END && p->tok.line == line) {
+        int inlined = p->tok.kind == T_NAME && strcmp(p->tok.text, "inlined_at") == 0;
+        ptx_next(p);
+        if (inlined)
+            call = line_of(p);
+    }
+    if (call.file != p->innermost.file || call.line != p->innermost.line)
+        p->source = call;
+    p->innermost = here;
 }
 
 static void directive(struct ptx *p, uint32_t fn, const char *word)
@@ -275,8 +294,6 @@ static void directive(struct ptx *p, uint32_t fn, const char *word)
         }
     if (strcmp(word, ".loc") == 0) {
         location(p);
-        for (uint32_t line = p->tok.line; p->tok.kind != T_END && p->tok.line == line;)
-            ptx_next(p);
     } else if (strcmp(word, ".pragma") == 0) {
         while (p->tok.kind != T_END && !ptx_accept(p, ';'))
             ptx_next(p);
