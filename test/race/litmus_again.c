@@ -105,9 +105,46 @@ static void o5_again(void)
     }
 }
 
-/* Memory is removed, and other memory is added, which has the same cells. The pipe orders the threads by nothing that the library knows. */
+/* A mutex is unlocked a second time, after a fence of a put, and another thread puts the same word. The pipe orders the threads by nothing that the
+ * library knows. */
 static int ready[2];
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
+static void take_turn(void)
+{
+    pthread_mutex_lock(&turn);
+    pthread_mutex_unlock(&turn);
+}
+
+static void *second_put(void *unused)
+{
+    char byte;
+    (void)unused;
+    if (read(ready[0], &byte, 1) != 1)
+        shmem_global_exit(3);
+    take_turn();
+    shmem_int_p(&x, 2, 1);
+    return NULL;
+}
+
+static void o3_thread(void)
+{
+    pthread_t thread;
+    if (me != 0)
+        return;
+    if (pipe(ready) != 0 || pthread_create(&thread, NULL, second_put, NULL) != 0)
+        shmem_global_exit(3);
+    take_turn();
+    shmem_int_p(&x, 1, 1);
+    if (mended)
+        shmem_fence();
+    take_turn();
+    if (write(ready[1], "", 1) != 1)
+        shmem_global_exit(3);
+    pthread_join(thread, NULL);
+}
+
+/* Memory is removed, and other memory is added, which has the same cells. */
 static void *store(void *at)
 {
     *(int *)at = 1;
@@ -152,5 +189,5 @@ static void o14_added(void)
 
 const struct litmus litmus_again[] = {
     {"o6_again", "O6", o6_again},   {"o3_again", "O3", o3_again}, {"o8_learned", "O8", o8_learned}, {"o8_again", "O8", o8_again},
-    {"o5_again", "O5", o5_again},   {"o14_added", "O14", o14_added}, {NULL, NULL, NULL},
+    {"o5_again", "O5", o5_again},   {"o3_thread", "O3", o3_thread}, {"o14_added", "O14", o14_added}, {NULL, NULL, NULL},
 };
