@@ -70,9 +70,14 @@ int main(int argc, char **argv)
     int to = (rank + 1) % size;
     comex_puts(own, stride, at[to], stride, count, 1, to, COMEX_GROUP_WORLD);
     comex_accs(COMEX_ACC_DBL, &by, own, stride, at[to], stride, count, 1, to, COMEX_GROUP_WORLD);
+    for (int i = 0; i < 10000; i++) { /* these share calls, until the scale changes */
+        by = i / 100 % 3;
+        comex_acc(COMEX_ACC_DBL, &by, own, (double *)at[to] + 3, sizeof *own, to, COMEX_GROUP_WORLD);
+    }
+    comex_get((double *)at[to] + 3, own + 3, sizeof *own, to, COMEX_GROUP_WORLD);
     comex_gets(at[to], stride, own + 2, stride, count, 1, to, COMEX_GROUP_WORLD);
     comex_barrier(COMEX_GROUP_WORLD);
-    printf("sum %g\n", ((double *)at[rank])[0] + ((double *)at[rank])[1] + own[2]);
+    printf("accumulated %g sum %g\n", own[3], ((double *)at[rank])[0] + ((double *)at[rank])[1] + own[2]);
     comex_finalize();
     MPI_Finalize();
     (void)argc;
@@ -81,7 +86,7 @@ END
 mpicc -I"$GA/comex/src-common" "$work/counts.c" "$bin/ga/comex/.libs/libcomex.a" $(oshcc --showme:link) -lm -o "$work/counts" > "$work/log" 2>&1
 ok $? "a program of counts is built" "$work/log"
 for transport in auto ofi; do
-    for case in "8 1 sum.4" "8 0 sum.3" "0 2 sum.3" "-8 1 count.0..is.-8" "8 -1 count.1..is.-1"; do
+    for case in "8 1 accumulated.9900.sum.4" "8 0 accumulated.9900.sum.3" "0 2 accumulated.9900.sum.3" "-8 1 count.0..is.-8" "8 -1 count.1..is.-1"; do
         # shellcheck disable=SC2086
         set -- $case
         SHMEM_TRANSPORT=$transport timeout 60 mpirun --map-by :oversubscribe -n 2 "$work/counts" "$1" "$2" > "$work/log" 2>&1
