@@ -107,24 +107,6 @@ static void short_ones(void)
     CHECK(shi_schedule_barrier(0) == SHI_BARRIER_DISSEMINATION && shi_schedule_barrier(1) == SHI_BARRIER_COUNTING);
 }
 
-/* Catches: short data, or that of two members, in segments; a chain that takes more steps than a tree; a length whose segments differ among the
- * members. Whole: a long reduction, or one of few members, made as a whole. */
-static void nonblocking(void)
-{
-    for (int n = 1; n < 300; n++) {
-        int levels = 0;
-        while (n > 1 << levels)
-            levels++;
-        CHECKF(shi_schedule_segments(n, 8) == 1 && shi_schedule_segments(n, 0) == 1 && shi_schedule_segments(n, 20000) == 1, "%d members", n);
-        for (int k = 1; k <= 32; k++) {
-            int segments = shi_schedule_segments(n, (size_t)1 << k);
-            CHECKF(segments == 1 || (n > 2 && segments <= 64 && segments + n - 2 < segments * levels), "%d members, %d segments", n, segments);
-        }
-        CHECKF(shi_schedule_segments(n, 8 << 20) == (n < 3 ? 1 : 64), "%d members", n);
-        CHECK(shi_schedule_reduces_whole(n, 8) == (n > 3) && !shi_schedule_reduces_whole(n, 0) && !shi_schedule_reduces_whole(n, 1 << 20));
-    }
-}
-
 /* Catches: a schedule by nodes for a team whose members are no neighbours; one whose records do not fit; with records of the firsts in a team
  * that is not gathered, whose slot is used again while members read them. */
 static void scans(void)
@@ -146,7 +128,6 @@ int main(void)
     RUN(every_team, "random teams, calls and rules");
     RUN(has, "the schedules of each collective");
     RUN(short_ones, "exchanges, long broadcasts and barriers of a node");
-    RUN(nonblocking, "nonblocking collectives: segments, whole reductions");
     RUN(scans, "prefix sums");
     return tap_end();
 }

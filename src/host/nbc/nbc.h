@@ -62,8 +62,7 @@ struct shi_nbc_call {
     const void *source;
     size_t bytes, n; /* of one member's contribution; of elements */
     int root, exclusive, halves; /* halves: a reduction by halves */
-    int segments;                /* of a broadcast: more than 1 go down a chain */
-    size_t part, part_bytes;     /* what of a reduction's result is this PE's */
+    size_t result_bytes;         /* of a reduction */
     struct shi_nbc_blocks in, out; /* of dest and of source */
     struct shi_reduction op;
     const struct shi_nbc_narrow *narrow;

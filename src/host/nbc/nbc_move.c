@@ -7,7 +7,6 @@
 #include "host/ops/dheap.h"
 #include "host/ops/rma.h"
 #include "host/ops/span.h"
-#include "host/policy/schedule.h"
 #include "host/util/log.h"
 
 /* ---- synchronisation --------------------------------------------------------------------------------------------------- */
@@ -40,36 +39,10 @@ void shi_nbc_sync(const char *routine, struct shmem_team *t, int quiet, shmemx_r
 
 /* ---- broadcast --------------------------------------------------------------------------------------------------------- */
 
-/* Segment i, whose length is a multiple of a line but for the last one. */
-static size_t segment(const struct shi_nbc_call *c, int i, size_t *bytes)
-{
-    size_t each = shi_round_up(c->bytes / (size_t)c->segments + 1, SHI_LINE_BYTES), at = each * (size_t)i;
-    *bytes = at >= c->bytes ? 0 : c->bytes - at < each ? c->bytes - at : each;
-    return at;
-}
-
-/* Long data goes down a chain of all members, whose rank 0 is the root: a member receives a segment and sends on the one before it. */
-static enum shi_nbc_step chain_step(struct shi_nbc *q)
-{
-    int n = q->as.n, rank = (q->as.me - q->c.root + n) % n, in = q->round, out = rank ? q->round - 1 : q->round;
-    size_t at, bytes;
-    if (out == q->c.segments || (rank == n - 1 && in == q->c.segments))
-        return SHI_NBC_OVER;
-    at = segment(&q->c, in, &bytes);
-    if (rank && in < q->c.segments && bytes)
-        shi_nbc_recv(q, (q->as.me + n - 1) % n, in, (char *)q->c.dest + at, bytes);
-    at = segment(&q->c, out, &bytes);
-    if (rank < n - 1 && out >= 0 && bytes)
-        shi_nbc_send(q, (q->as.me + 1) % n, out, (const char *)(rank ? q->c.dest : q->c.source) + at, bytes);
-    return SHI_NBC_NEXT;
-}
-
 /* Down a binomial tree, whose rank 0 is the root: receive, then send to all children, the largest subtree first. */
 static enum shi_nbc_step broadcast_step(struct shi_nbc *q)
 {
     int n = q->as.n, root = q->c.root, rank = (q->as.me - root + n) % n;
-    if (q->c.segments > 1)
-        return chain_step(q);
     if (q->round == 2)
         return SHI_NBC_OVER;
     for (int r = 0; r < shi_plan_rounds(SHI_PLAN_TREE, n); r++) {
@@ -90,7 +63,7 @@ void shi_nbc_broadcast(const char *routine, struct shmem_team *t, void *dest, co
     if (t->me == root)
         shi_coll_copy(dest, source, bytes);
     shi_nbc_begin(&(const struct shi_nbc_call){.routine = routine, .team = t, .step = broadcast_step, .dest = dest, .source = source,
-                                               .bytes = bytes, .root = root, .segments = shi_schedule_segments(t->n, bytes)}, req);
+                                               .bytes = bytes, .root = root}, req);
 }
 
 /* ---- collects ---------------------------------------------------------------------------------------------------------- */

@@ -1,9 +1,9 @@
 /*
  * nbc_reduce.c - nonblocking reductions and prefix sums: their steps.
  *
- * Short reductions by doubling, long ones by halves, of all members, so that tree.h's order holds whichever nodes they are on. A
- * reduction whose parts stay with their members: a short one is made as a whole; else each gets its part from all, and combines in the same
- * order. Elements are combined in memory of the host.
+ * Short reductions by doubling, long ones by halves, of all members, so that tree.h's order holds whichever nodes they are on. In a
+ * reduction whose parts stay with their members, each gets its part from all, and combines in the same order. Elements are combined in memory
+ * of the host.
  */
 #include <string.h>
 
@@ -62,7 +62,7 @@ static enum shi_nbc_step reduce_step(struct shi_nbc *q)
     if (r == rounds && q->c.narrow) /* the elements combined so far are not in dest */
         q->c.narrow->narrow((uint16_t *)q->c.room, (float *)acc_of(q), q->c.n);
     if (r == rounds) {
-        shi_coll_copy(q->c.dest, (q->c.narrow ? q->c.room : acc_of(q)) + q->c.part, q->c.part_bytes);
+        shi_coll_copy(q->c.dest, q->c.narrow ? q->c.room : acc_of(q), q->c.result_bytes);
         return SHI_NBC_OVER;
     }
     struct shi_round x = shi_plan_round(plan_of(q), q->as.n, q->as.me, r);
@@ -95,7 +95,7 @@ static struct shi_nbc_call reduction(const char *routine, struct shmem_team *t, 
 {
     size_t bytes = shi_bytes(n, r->elem);
     return (struct shi_nbc_call){.routine = routine, .team = t, .step = reduce_step, .dest = dest, .bytes = bytes, .n = n, .op = *r,
-                                 .halves = is_long(t->n, bytes), .part_bytes = bytes};
+                                 .halves = is_long(t->n, bytes), .result_bytes = bytes};
 }
 
 void shi_nbc_reduce(const char *routine, struct shmem_team *t, void *dest, const void *source, size_t n, const struct shi_reduction *r,
@@ -128,7 +128,7 @@ void shi_nbc_reduce_narrow(const char *routine, struct shmem_team *t, void *dest
     }
     struct shi_nbc_call c = reduction(routine, t, dest, n, r);
     c.narrow = as;
-    c.part_bytes = bytes;
+    c.result_bytes = bytes;
     char *room = shi_nbc_room(&c, 2 * in);
     as->widen((float *)(room + in), shi_coll_readable(room, source, bytes), n);
     shi_nbc_begin(&c, req);
@@ -226,16 +226,6 @@ static enum shi_nbc_step scatter_step(struct shi_nbc *q)
     return SHI_NBC_OVER;
 }
 
-/* A reduction of all parts, of which this PE keeps [part, + bytes). */
-static void begin_whole(struct shi_nbc_call c, const void *source, size_t part, size_t bytes, shmemx_req_t *req)
-{
-    size_t in = shi_round_up(c.bytes, 16);
-    c.part = part;
-    c.part_bytes = bytes;
-    shi_coll_copy(shi_nbc_room(&c, 2 * in) + in, source, c.bytes);
-    shi_nbc_begin(&c, req);
-}
-
 static void begin_parts(struct shi_nbc_call c, size_t n, const size_t *counts, shmemx_req_t *req)
 {
     int members = c.team->n, me = c.team->me;
@@ -253,17 +243,12 @@ void shi_nbc_reduce_scatter(const char *routine, struct shmem_team *t, void *des
                             const struct shi_reduction *r, shmemx_req_t *req)
 {
     shi_coll_check(routine, t, SHI_READ, "", NULL, 0);
-    size_t own = shi_bytes(counts ? counts[t->me] : n, r->elem), part = 0, all = 0;
-    for (int i = 0; i < t->n; i++) {
-        part = i == t->me ? all : part;
+    size_t own = shi_bytes(counts ? counts[t->me] : n, r->elem), all = 0;
+    for (int i = 0; i < t->n; i++)
         all += shi_bytes(counts ? counts[i] : n, r->elem);
-    }
     shi_coll_check(routine, t, SHI_READ, "source", source, all);
     shi_coll_check(routine, t, SHI_WRITE, "dest", dest, own);
     SHI_SPAN(span, SHI_COLLECTIVES, routine, t, SHI_TO_ALL, all);
-    if (shi_schedule_reduces_whole(t->n, all))
-        begin_whole(reduction(routine, t, dest, all / r->elem, r), source, part, own, req);
-    else
-        begin_parts((struct shi_nbc_call){.routine = routine, .team = t, .step = scatter_step, .dest = dest, .source = source, .op = *r,
-                                          .in.each = own}, n, counts, req);
+    begin_parts((struct shi_nbc_call){.routine = routine, .team = t, .step = scatter_step, .dest = dest, .source = source, .op = *r,
+                                      .in.each = own}, n, counts, req);
 }

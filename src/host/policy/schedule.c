@@ -24,10 +24,6 @@ enum {
     /* Two cores, short reductions, collects, splits: direct exchanges of 2 PEs are 1.5 to 2.1 times as fast, of 4 about as fast, of 16 0.5 to
      * 0.8 times. */
     DIRECT = 4,
-    /* Of a nonblocking broadcast: data between the first-level and the second-level cache; steps that cost less than they save. */
-    SEGMENT = 32768, SEGMENTS = 64,
-    /* A quarter of what doubling is for: all parts travel in each of its messages. */
-    WHOLE = 2048,
 };
 
 static const struct shi_rule rules[] = {
@@ -80,21 +76,6 @@ int shi_schedule_has(enum shi_collective of, enum shi_schedule way)
 int shi_schedule_gathers(int nodes, int members)
 {
     return nodes > 1 || members > DIRECT;
-}
-
-/* A chain takes as many steps as it has segments and members on the way, a tree as many of all of the data as it has levels. */
-int shi_schedule_segments(int members, size_t bytes)
-{
-    size_t n = bytes / SEGMENT < SEGMENTS ? bytes / SEGMENT : SEGMENTS, levels = 0;
-    while (members > 1 << levels)
-        levels++;
-    return members > 2 && n > 1 && n + (size_t)members - 2 < n * levels ? (int)n : 1;
-}
-
-/* Doubling: as many messages as the team has levels, instead of one to each member, but of all parts. */
-int shi_schedule_reduces_whole(int members, size_t bytes)
-{
-    return members > 3 && bytes && bytes <= WHOLE;
 }
 
 int shi_schedule_pulls(size_t bytes)

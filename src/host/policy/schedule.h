@@ -45,12 +45,6 @@ int shi_schedule_has(enum shi_collective of, enum shi_schedule way);
 /* Do exchanges of short records go through the first member of each node? 0: each member stores into every other's slot. */
 int shi_schedule_gathers(int nodes, int members);
 
-/* Nonblocking: the segments of a broadcast, which go down a chain of all members; 1: it goes down a tree. */
-int shi_schedule_segments(int members, size_t bytes);
-
-/* Is a reduction whose parts stay with their members made as a whole? bytes: of all parts. */
-int shi_schedule_reduces_whole(int members, size_t bytes);
-
 /* Does one member of a node read what another has, instead of getting it stored? */
 int shi_schedule_pulls(size_t bytes);
 
