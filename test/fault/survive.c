@@ -438,6 +438,10 @@ int main(int argc, char **argv)
     enter(SHMEM_TEAM_WORLD);
     shmem_barrier_all();
     int by_test = argv[2][0] == 'w', victims = atoi(argv[2] + by_test);
+    if (by_test && me == 0) {
+        printf("begun\n");
+        fflush(stdout);
+    }
     prepare_end(by_test ? 0 : victims, strtoull(argv[3], NULL, 10));
     int n_steps = atoi(argv[4]);
     const char *only = getenv("STEP"); /* of a failure that is looked for */

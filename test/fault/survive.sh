@@ -37,6 +37,16 @@ for stats in 1 all; do
     [ $? = 0 ] && [ "$(grep -c '^right: ' "$dir/log")" = 2 ]
     ok $? "SHMEM_STATS=$stats, 2 of 4 PEs die" "$dir/log"
 done
+# Catches: a report of where PEs wait that does not say which PEs have failed.
+$OSHRUN --survive -n 3 "$program" 1 w2 1 20 >"$dir/log" 2>&1 &
+job=$!
+until_grep '^begun$' "$dir/log"
+kill -KILL "$(pgrep -P $job -x survive | head -n 1)"
+until_grep 'PE [0-2]: knows that this PE has failed: [0-2]$' "$dir/log" $job
+seen=$?
+pkill -KILL -P $job
+wait $job
+ok $seen "the report of a hang names a PE that has failed" "$dir/log"
 # Catches: a call without SHMEM_FAULTS=continue that does nothing; PEs that differ in it.
 timeout 60 $OSHRUN -n 2 "$program" 1 0 1 20 >"$dir/log" 2>&1
 [ $? = 1 ] && grep -q 'shmemx_agree: SHMEM_FAULTS is not continue' "$dir/log"

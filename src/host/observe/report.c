@@ -216,6 +216,22 @@ static void report_kernels(struct line *l)
     }
 }
 
+int (*shi_report_failed)(int i);
+
+static void report_failed(struct line *l)
+{
+    int (*failed)(int) = shi_report_failed;
+    if (!failed || failed(0) < 0)
+        return;
+    begin(l);
+    put(l, failed(1) < 0 ? "knows that this PE has failed: " : "knows that these PEs have failed: ");
+    for (int i = 0, pe; (pe = failed(i)) >= 0; i++) {
+        put(l, i ? ", " : "");
+        put_int(l, pe);
+    }
+    end(l);
+}
+
 static void report(int sig)
 {
     int saved = errno, at = 0, n = 0;
@@ -235,6 +251,7 @@ static void report(int sig)
         n++;
     }
     report_kernels(&l);
+    report_failed(&l);
     if (n == 0) {
         begin(&l);
         put(&l, shi_world.up ? "waits in no routine of the library" : "is in shmem_init");

@@ -6,4 +6,7 @@
 void shi_report_up(void);
 void shi_report_down(void);
 
+/* The i-th PE that this PE knows to have failed, or -1: there are fewer; called by a signal handler. NULL: a failure ends the job. */
+extern int (*shi_report_failed)(int i);
+
 #endif

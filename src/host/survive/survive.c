@@ -11,6 +11,7 @@
 #include "host/net/stream/lost.h"
 #include "host/net/stream/stream.h"
 #include "host/observe/counts.h"
+#include "host/observe/report.h"
 #include "host/ops/lock.h"
 #include "host/ops/wait.h"
 #include "host/policy/limits.h"
@@ -264,6 +265,11 @@ static int all_agree(const char *routine, int mine)
     return (int)r.all[0];
 }
 
+static int failed_nth(int i)
+{
+    return i < shi_failed_count() ? shi_failed_nth(i) : -1;
+}
+
 static int any_left(void)
 {
     for (int pe = 0; pe < shi_world.n_pes; pe++)
@@ -325,6 +331,7 @@ int shi_survive_up(void)
     shi_lock_faults = &lock_faults;
     shi_gpc_agree = all_agree;
     shi_stats_team = living;
+    shi_report_failed = failed_nth;
     if (shi_world.lane)
         shi_stream_goes_on(shi_watch_report);
     err = shi_watch_start();
@@ -352,6 +359,7 @@ void shi_survive_down(void)
     shi_message_down();
     shi_watch_down();
     shi_agree_down();
+    shi_report_failed = NULL;
     shi_failed_down();
     free(left);
     left = NULL;
