@@ -24,6 +24,8 @@ enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
  *   others success: after a split, they agree before they use the new team. shmem_barrier_all, shmem_sync_all and the routines over active sets return without a result; shmemx_status tells.
  * - A wait for words (shmem_wait_until*, shmem_signal_wait_until) returns, its condition false: _any with SIZE_MAX, _some with 0; and so do
  *   the next ones, until shmemx_ack_failed. After shmemx_wait_team, only members of that team matter, acknowledged or not.
+ * - Waits of kernels for words return, their condition false, and syncs and collectives of kernels return -1, until shmemx_ack_failed; requests of kernels
+ *   complete. shmemx_device_sync sets the status of shmemx_status. A program calls shmemx_ack_failed when kernels that have met the failure have ended.
  * - shmem_set_lock and shmem_test_lock get a lock that the PE held; shmemx_status then returns SHMEMX_ERR_PE_FAILED once.
  * - The routines of the heap are collective over the PEs that live, and go on.
  * - Tagged messages with the PE complete, also receives from any source until shmemx_ack_failed, with `failed` in their status; on a revoked team
@@ -39,7 +41,8 @@ enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
  *
  * shmemx_failed_pes: how many PEs this PE knows to have failed. It stores the numbers of at most max of them in pes, in the order in which this PE learned of
  * them; pes may be NULL where max is 0.
- * shmemx_ack_failed: waits for words go on although the PEs that have failed until now have. How many these are.
+ * shmemx_ack_failed: waits for words, also of kernels that are launched later, go on although the PEs that have failed until now have, with all that
+ * shmemx_agree has named. How many these are.
  * shmemx_status: 0, or the last SHMEMX_ERR_ that a call of the calling thread has met since the last shmemx_status.
  * shmemx_wait_team: waits for words of the calling thread depend on this team; SHMEM_TEAM_INVALID: as at the start.
  * shmemx_team_revoke: not collective. All members' calls on the team, also those that wait, return SHMEMX_ERR_REVOKED from then on, but

@@ -82,8 +82,15 @@ void shi_engine_down(struct shi_engine *e)
 void shi_engine_abort(struct shi_engine *e, int status)
 {
     struct shi_ring_line *line = shi_ring_line(e->ring);
-    shi_store_relaxed(&line->abort, (uint64_t)(status & 0xff) + 1);
-    shi_store_relaxed(&line->abort_beside_tail, line->abort);
+    uint64_t word = (uint64_t)(status & 0xff) + 1;
+    shi_store_relaxed(&line->abort, word);
+    shi_store_relaxed(&line->abort_beside_tail, word);
+}
+
+void shi_engine_end_waits(struct shi_engine *e, int why)
+{
+    uint64_t *abort = &shi_ring_line(e->ring)->abort;
+    shi_store_relaxed(abort, (uint32_t)*abort | (uint64_t)why << 32);
 }
 
 static void fail(struct shi_engine *e, int err)

@@ -47,6 +47,9 @@ void shi_engine_complete(struct shi_engine *e, struct shi_engine_op *op, int err
 /* Make every waiter of the ring return with this status. */
 void shi_engine_abort(struct shi_engine *e, int status);
 
+/* why: an error, and waits of the ring for what PEs do end from now on; 0: they do not. */
+void shi_engine_end_waits(struct shi_engine *e, int why);
+
 /* How many tickets have been taken from the ring so far. */
 uint64_t shi_engine_taken(const struct shi_engine *e);
 

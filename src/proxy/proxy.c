@@ -31,6 +31,7 @@
 #include "host/ops/state.h"
 #include "host/ops/wait.h"
 #include "host/policy/limits.h"
+#include "host/survive/survive.h"
 #include "host/util/copying.h"
 #include "host/util/log.h"
 #include "host/util/thread.h"
@@ -66,6 +67,16 @@ static int poll_counted(struct shi_proxy_ring *p)
     return n;
 }
 
+/* Where the job goes on when a PE dies: waits of kernels for what PEs do end, until the program has acknowledged the failure. */
+static void tell_failures(struct shi_proxy_ring *p)
+{
+    int why = shi_survive_unacknowledged();
+    if (p->ends_waits == why)
+        return;
+    shi_engine_end_waits(p->engine, why);
+    p->ends_waits = why;
+}
+
 /* One round over all rings. Returns how many requests were taken, issued or retired. */
 static int poll_all(void)
 {
@@ -73,6 +84,7 @@ static int poll_all(void)
     this_round.advanced = 0;
     this_round.came = -1;
     for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) { /* A1 */
+        tell_failures(p);
         int n = shi_unlikely(shi_world.watched) ? poll_counted(p) : shi_engine_poll(p->engine);
         if (n < 0)
             shi_die("proxy", "a request of a kernel failed: %s", strerror(-n));
@@ -289,6 +301,14 @@ void shi_proxy_quiet(void)
 {
     for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) /* A1 */
         quiet(p);
+}
+
+void shi_proxy_tell_failures(void)
+{
+    pthread_mutex_lock(&polling);
+    for (struct shi_proxy_ring *p = __atomic_load_n(&rings, __ATOMIC_ACQUIRE); p; p = p->next) /* A1 */
+        tell_failures(p);
+    pthread_mutex_unlock(&polling);
 }
 
 void shi_proxy_others_launch(void)

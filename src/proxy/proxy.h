@@ -13,6 +13,9 @@ int shi_proxy_serve(struct shi_ring *ring, const struct shi_ring *device_ring);
 void shi_proxy_quiet(void);
 void shi_proxy_quiet_ring(const struct shi_ring *ring);
 
+/* Waits of kernels that start from now on regard what is acknowledged now. */
+void shi_proxy_tell_failures(void);
+
 /* The program launches kernels itself, so the device's busy() does not cover all kernels. */
 void shi_proxy_others_launch(void);
 

@@ -16,6 +16,7 @@ struct shi_proxy_ring {
     const struct shi_ring *device_ring; /* the same ring, or a copy in memory that the host cannot access */
     struct shi_engine *engine;
     struct shi_proxy_ongoing *ongoing;  /* see ongoing.h */
+    int ends_waits; /* as told to the engine */
     struct shi_proxy_ring *next;
 };
 

@@ -339,21 +339,29 @@ static void *fill_and_wait(void *arg)
     return NULL;
 }
 
-/* Catches: a producer that waits for credit or completion for ever after the job was aborted. */
+static void *wait_for_requests(void *arg)
+{
+    *(uint64_t *)arg = shi_ring_quiet(&ring, 0);
+    return NULL;
+}
+
+/* Catches: a producer that waits for credit or completion for ever after the job was aborted, or whose quiet ends with the failure of a PE. */
 static void test_abort(void)
 {
     ring_up(4, 0);
     net_up(8, -1, 4); /* refuses everything */
-    uint64_t why[2] = {0, 0};
-    pthread_t t[2];
-    for (int i = 0; i < 2; i++)
-        pthread_create(&t[i], NULL, fill_and_wait, &why[i]);
+    uint64_t why[3] = {0, 0, 0};
+    pthread_t t[3];
+    post(0);
+    shi_engine_end_waits(net.engine, 101);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&t[i], NULL, i == 2 ? wait_for_requests : fill_and_wait, &why[i]);
     for (int i = 0; i < 200; i++) {
         shi_engine_poll(net.engine);
         shi_pause();
     }
     shi_engine_abort(net.engine, 7);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         pthread_join(t[i], NULL);
         CHECKF(why[i] == 8, "the producer returned with %lu", (unsigned long)why[i]);
     }

@@ -58,7 +58,7 @@ SHI_FN int shi_alltoall(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, c
     return shi_quiet_sync(ctx, g, team);
 }
 
-/* The offset of this member's block: wait for it from the previous member, plus 1, and send the next member its own. */
+/* 1 + the offset of this member's block: wait for it from the previous member, and send the next member its own. 0 after an abort or a failure. */
 SHI_FN shi_u64 shi_offset_by_chain(shmem_ctx_t ctx, shmem_team_t team, shi_u64 bytes)
 {
     SHI_GLOBAL shi_u64 *word = (SHI_GLOBAL shi_u64 *)(ctx->heap + team->flags) + SHI_DEV_ROUNDS;
@@ -67,13 +67,15 @@ SHI_FN shi_u64 shi_offset_by_chain(shmem_ctx_t ctx, shmem_team_t team, shi_u64 b
     if (team->me) {
         while (!(at = shi_load_relaxed(word)) && !shi_aborted_sometimes(ctx, &looks))
             shi_pause();
+        if (!at)
+            return 0;
         shi_fence_acquire();
         shi_store_relaxed(word, 0);
     }
     if (team->me + 1 < team->n)
         shi_put_signal(ctx, SHI_THREAD, word, word, 0, word, at + bytes, SHI_SIGNAL_SET,
                        shi_member(team, team->me + 1), 1);
-    return at - 1;
+    return at;
 }
 
 /* Blocks of different lengths, concatenated. */
@@ -86,6 +88,8 @@ SHI_FN int shi_collect(shmem_ctx_t ctx, int g, shmem_team_t team, void *dest, co
         at = shi_offset_by_chain(ctx, team, bytes);
     shi_group_barrier(g);
     at = shi_group_broadcast(g, at);
+    if (!at--)
+        return -1;
     for (int i = 0; i < team->n; i++)
         shi_put(ctx, g, (char *)dest + at, source, bytes, shi_member(team, i), 1);
     return shi_quiet_sync(ctx, g, team);

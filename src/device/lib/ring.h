@@ -16,7 +16,7 @@
  *   done         proxy                           producers   R3 -> A3
  *   completed    producers, any value of done    producers   R8 -> A8: a copy of done near the device, extends R3 -> A3
  *   done_reader  producers, compare-and-swap     producers   relaxed: as tail_reader
- *   abort        proxy                           producers   relaxed: no data depends on it; producers return
+ *   abort        poller of the rings             producers   relaxed: no data depends on it; producers return
  *   result.value, proxy, before result.tag        owner       plain, after A4
  *   .more
  *   result.tag   proxy sets (R4), owner clears   both        R4 -> A4; R5 (clear) -> A5 (proxy may reuse)
@@ -52,9 +52,10 @@ enum shi_op {
 /* The proxy writes these words together, done last. */
 struct shi_ring_line {
     shi_u64 tail;  /* the proxy has copied the slots of tickets below it */
-    shi_u64 abort_beside_tail; /* as abort: one load reads a word and an abort */
+    shi_u64 abort_beside_tail; /* as abort, its lower half: one load reads a word and an abort */
     shi_u64 done;  /* tickets below it have completed */
-    shi_u64 abort; /* nonzero: 1 + the exit status of the job that ends */
+    shi_u64 abort; /* lower half, nonzero: 1 + the exit status of the job that ends. Upper half, nonzero: a PE has failed, and waits for
+                    * what PEs do end: those for words, and syncs; requests complete without that */
     shi_u64 pad[4];
 };
 
@@ -126,7 +127,7 @@ SHI_FN SHI_GLOBAL shi_u64 *shi_ring_slot(struct shi_ring_slots s, shi_u64 ticket
     return s.at + (ticket & (((shi_u64)1 << s.log_n) - 1)) * SHI_RING_WORDS;
 }
 
-/* The abort word at some looks of a wait: at the 64th, at twice that number and so on, then at each 8,192nd. It is in host memory,
+/* The word `abort` at some looks of a wait: at the 64th, at twice that number and so on, then at each 8,192nd. It is in host memory,
  * which serves the loads of a device one after another: each look delays the others. */
 SHI_FN shi_u64 shi_ring_aborted_sometimes(const SHI_GLOBAL struct shi_ring *r, shi_u32 *looks)
 {
@@ -165,8 +166,8 @@ SHI_FN shi_u64 shi_ring_await(struct shi_ring_wait *w, const SHI_GLOBAL shi_u64 
         }
         if (shi_ring_reached(w->value, least))
             return 0;
-        if (aborted)
-            return aborted;
+        if ((shi_u32)aborted)
+            return (shi_u32)aborted;
         if (w->reads && !w->alone && w->value != before) {
             shi_fence_acq_rel(); /* A2, R7; A3, R8 */
             shi_store_relaxed(w->copy, w->value);
@@ -320,7 +321,7 @@ SHI_FN shi_u64 shi_ring_take_words(const SHI_GLOBAL struct shi_ring *r, shi_u64 
     shi_u64 mask = ((shi_u64)1 << r->log_n) - 1;
     SHI_GLOBAL struct shi_ring_result *result = (SHI_GLOBAL struct shi_ring_result *)r->results + (ticket & mask);
     for (shi_u32 looks = 0; shi_load_relaxed(&result->tag) != ticket + 1; shi_pause()) {
-        shi_u64 aborted = shi_ring_aborted_sometimes(r, &looks);
+        shi_u64 aborted = (shi_u32)shi_ring_aborted_sometimes(r, &looks);
         if (aborted)
             return aborted;
     }

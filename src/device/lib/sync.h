@@ -1,7 +1,7 @@
 /*
  * sync.h - fence, quiet, waits for a word of this PE's heap, and the sync of a team.
  *
- * All waits end when the ring's abort word is set.
+ * All waits end when the ring's abort word is set. Where a PE has failed while the job goes on, those for words and syncs end, too.
  */
 #ifndef SHI_SYNC_H
 #define SHI_SYNC_H
@@ -10,12 +10,7 @@
 
 enum { SHI_CMP_EQ = 1, SHI_CMP_NE, SHI_CMP_GT, SHI_CMP_GE, SHI_CMP_LT, SHI_CMP_LE }; /* SHMEM_CMP_ */
 
-SHI_FN shi_u64 shi_aborted(shmem_ctx_t ctx)
-{
-    return shi_load_relaxed(&shi_ring_line(shi_ctx_ring(ctx))->abort);
-}
-
-/* The same at some looks of a wait. */
+/* At some looks of a wait for what PEs do: nonzero: it has to end. */
 SHI_FN shi_u64 shi_aborted_sometimes(shmem_ctx_t ctx, shi_u32 *looks)
 {
     return shi_ring_aborted_sometimes(shi_ctx_ring(ctx), looks);
@@ -113,7 +108,8 @@ SHI_FN shi_u64 shi_peek(const SHI_GLOBAL void *p, shi_u64 bytes)
                         : shi_half_word(shi_atom32_fetch((SHI_GLOBAL shi_u32 *)shi_word_around(p)), p);
 }
 
-/* Wait until *ivar, of 2, 4 or 8 bytes, satisfies the comparison, and return its value; any value after an abort or fault. */
+/* Wait until *ivar, of 2, 4 or 8 bytes, satisfies the comparison, and return its value; any value after an abort, a fault, or the failure
+ * of a PE. */
 SHI_FN shi_u64 shi_wait_until(shmem_ctx_t ctx, int g, const void *ivar, shi_u64 bytes, int is_signed, int cmp,
                               shi_u64 cmp_value)
 {

@@ -16,6 +16,7 @@
 #include "host/observe/counts.h"
 #include "host/ops/dheap.h"
 #include "host/ops/launched.h"
+#include "host/survive/survive.h"
 #include "host/util/log.h"
 #include "host/util/trace_format.h"
 #include "proxy/handle.h"
@@ -294,5 +295,6 @@ int shmemx_device_sync(void)
     int err = shi_device_heap_sync(__func__);
     complete(__func__);
     shi_launched_ended(launched);
+    shi_survive_note_kernels();
     return err;
 }

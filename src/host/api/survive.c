@@ -9,6 +9,7 @@
 #include "host/survive/failed.h"
 #include "host/util/cancel.h"
 #include "host/util/log.h"
+#include "proxy/proxy.h"
 
 static void need(const char *routine)
 {
@@ -29,7 +30,9 @@ SHI_DEF(int, shmemx_failed_pes, (int *pes, int max))
 SHI_DEF(int, shmemx_ack_failed, (void))
 {
     shi_need_up(__func__);
-    return shi_failed_ack();
+    int n = shi_failed_ack();
+    shi_proxy_tell_failures();
+    return n;
 }
 
 SHI_DEF(int, shmemx_status, (void))

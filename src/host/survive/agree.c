@@ -21,6 +21,7 @@
 #include "host/ops/wait.h"
 #include "host/survive/failed.h"
 #include "host/survive/message.h"
+#include "host/survive/watch.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
 
@@ -204,11 +205,24 @@ void shi_agree_all(const char *routine, int (*over)(void))
     agree(routine, &shi_team_world, &(const struct shi_agree_record){.most = {0}}, over);
 }
 
+/* All members that the agreement names are known to have failed here, too, so that what the program acknowledges next contains them. */
+static void learn(const char *routine, const struct shmem_team *t, const struct shi_agree_value *agreed)
+{
+    for (int i = 0; i < t->n; i++) {
+        int pe = shi_team_world_pe(t, i);
+        if (!shi_agree_has(agreed->dead, i) || i == t->me || shi_failed_is(pe))
+            continue;
+        shi_watch_report(pe);
+        SHI_WAIT_PROGRESS(shi_failed_is(pe), .routine = routine, .kind = SHI_FOR_OTHER, .words = "a PE that has failed is not known yet");
+    }
+}
+
 int shi_agree_members(const char *routine, struct shmem_team *t, struct shi_agree_record *record, char *dead)
 {
     const struct shi_agreement *a = agree(routine, t, record, NULL);
     int n_dead = 0;
     *record = a->proposal->record;
+    learn(routine, t, a->proposal);
     for (int i = 0; i < t->n; i++) {
         int is = shi_agree_has(a->proposal->dead, i);
         n_dead += is;

@@ -58,6 +58,17 @@ static int error_of(struct shmem_team *t)
     return is;
 }
 
+int shi_survive_unacknowledged(void)
+{
+    return shi_failed_count() > shi_failed_acked() ? SHMEMX_ERR_PE_FAILED : 0;
+}
+
+void shi_survive_note_kernels(void)
+{
+    int err = shi_survive_unacknowledged();
+    status = err ? err : status;
+}
+
 /* 1: the wait may never end, or its team does nothing more. */
 static int fails(const struct shi_wait_for *what)
 {
@@ -66,7 +77,7 @@ static int fails(const struct shi_wait_for *what)
     if (t)
         err = error_of(t);
     else if (what->kind == SHI_FOR_WORDS)
-        err = shi_failed_count() > shi_failed_acked() ? SHMEMX_ERR_PE_FAILED : 0;
+        err = shi_survive_unacknowledged();
     status = err ? err : status;
     return err != 0;
 }

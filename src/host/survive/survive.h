@@ -39,6 +39,12 @@ void shi_survive_barrier(const char *routine);
 /* What the calling thread's calls have met since the last call: 0 or SHMEMX_ERR_. */
 int shi_survive_status(void);
 
+/* 0, or SHMEMX_ERR_PE_FAILED: a PE has failed, and shmemx_ack_failed was not called since. */
+int shi_survive_unacknowledged(void);
+
+/* Waits of kernels that have ended now may have ended for that: the calling thread's status. */
+void shi_survive_note_kernels(void);
+
 /* Waits for words of the calling thread end when a member of the team fails; NULL: when any PE does that is not acknowledged. */
 void shi_survive_wait_for(struct shmem_team *t);
 
