@@ -30,7 +30,8 @@ static word whole(struct zc_wide v)
     return (word)v.word[1] << 64 | v.word[0];
 }
 
-struct zc_wide zc_wide_swap(void *at, struct zc_wide cond, struct zc_wide v)
+/* Not inlined: for ARMv8.1 GCC 12 cannot compile a compare-and-swap of constants. */
+__attribute__((noinline)) struct zc_wide zc_wide_swap(void *at, struct zc_wide cond, struct zc_wide v)
 {
     word old = __sync_val_compare_and_swap((word *)at, whole(cond), whole(v));
     return (struct zc_wide){{(uint64_t)old, (uint64_t)(old >> 64)}};
