@@ -43,6 +43,19 @@ else
     skip "a PE started by mpirun dies" "Open MPI (openmpi-bin) is not installed"
 fi
 
+slurm=$top_srcdir/test/lib/slurm.sh
+if ! why=$("$slurm" can); then
+    skip "a PE started by srun dies" "$why"
+elif "$slurm" up >"$dir/log" 2>&1 && export SLURM_CONF="$FAKE_HOSTS/slurm.conf" && ! "$hosts" in h1 srun --mpi=list 2>&1 | grep -q pmix; then
+    skip "a PE started by srun dies" "$(srun --version) has no plugin for PMIx"
+else
+    timeout 60 "$hosts" in h1 srun --no-kill --kill-on-bad-exit=0 --mpi=pmix --nodes=2 --ntasks-per-node=2 "$program" 7 1 40000 60 >"$dir/log" 2>&1
+    check "srun: status $?" 3
+    [ ! -s "$dir/wrong" ]
+    ok $? "one of 4 PEs started by srun dies" "$dir/wrong"
+    : >"$dir/wrong"
+fi
+
 SHMEM_HEARTBEAT=10 timeout 60 "$top_srcdir/test/lib/uidrun" -n 4 "$program" 8 w2 1 20 >"$dir/log" 2>&1 &
 sleep 3
 "$hosts" kill h2
