@@ -14,10 +14,14 @@ uint64_t race_sync_key(uint64_t a, uint64_t b, uint64_t c)
     return (h ^ h >> 31) | 1;
 }
 
+/* Adjacent words have adjacent clocks: find() begins at the entry that has these bits of the key. */
+enum { ADJACENT = 16, ADJACENT_AT = 1 };
+
 uint64_t race_sync_word(int pe, int segment, uint64_t offset)
 {
     enum { WORD = 8 };
-    return race_sync_key((uint64_t)pe << 8 | (uint64_t)(segment + 1), offset / WORD, 5);
+    uint64_t key = race_sync_key((uint64_t)pe << 8 | (uint64_t)(segment + 1), offset / WORD / ADJACENT, 5);
+    return (key & ~((uint64_t)(ADJACENT - 1) << ADJACENT_AT)) | offset / WORD % ADJACENT << ADJACENT_AT;
 }
 
 static void lock(struct race_clock *c)
@@ -37,10 +41,9 @@ static struct race_clock *find(uint64_t key, int make)
 {
     enum { PROBES = 16 };
     uint64_t *keys = race_node.shared->sync_key;
-    size_t at = 0;
-    for (int i = 0; i < PROBES; i++) {
-        at = (key >> 20) + (size_t)i;
-        at %= RACE_SYNCS;
+    size_t at = 0, first = (key >> 20) / ADJACENT * ADJACENT + (key >> ADJACENT_AT) % ADJACENT;
+    for (size_t i = 0; i < PROBES; i++) {
+        at = (first + i) % RACE_SYNCS;
         uint64_t k = __atomic_load_n(&keys[at], __ATOMIC_RELAXED);
         if (k == 0 && !make)
             return NULL;
