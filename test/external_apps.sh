@@ -6,6 +6,7 @@
 #               https://github.com/ornl-languages/osb (39cfcad)      Graph500
 #               https://github.com/openshmem-org/openshmem-npbs (0028e8d)  NAS IS; in Fortran: BT, EP, MG, SP
 #               https://github.com/UK-MAC/CloverLeaf_OpenSHMEM (c84472b)   hydrodynamics, in Fortran
+#               https://github.com/openshmem-org/gups-shmem (3558ffa) HPC Challenge's RandomAccess
 #               https://github.com/ParRes/Kernels (04248b66)         Stencil, Transpose, Synch_p2p
 #               https://github.com/ParRes/ISx (d31936a)              a sort
 #               https://github.com/jdevinney/bale (1b8f673)          sparse matrices, permutations, histograms
@@ -72,6 +73,10 @@ CloverLeaf_OpenSHMEM() {
     answer "CloverLeaf, its test problem" 'considered PASSED' 'NOT PASSED' "$run $n $bin/CloverLeaf_OpenSHMEM/clover_leaf"
 }
 
+gups-shmem() {
+    cd "$bin/gups-shmem" && answer "RandomAccess" 'Found 0 errors' 'failed' "$run $n ./gups"
+}
+
 Kernels() {
     cd "$bin/Kernels/SHMEM" || return
     answer "PRK Stencil" 'Solution validates' 'ERROR' "$run $n Stencil/stencil 20 1000"
@@ -106,7 +111,7 @@ elif command -v gfortran > /dev/null; then
 fi
 
 prk='SHMEMCC=oshcc\nDEFAULT_OPT_FLAGS=-O3\n'
-for repository in osb openshmem-npbs CloverLeaf_OpenSHMEM Kernels ISx bale; do
+for repository in osb openshmem-npbs CloverLeaf_OpenSHMEM gups-shmem Kernels ISx bale; do
     case $repository in
     osb) how="(cd Graph500 && cp make-incs/make.inc.oshmem.gcc make.inc && echo 'CFLAGS += -O2 -DSHMEM_NO_TEAM_COLLECTIVES' >> make.inc &&
               make -C mpi graph500_shmem_one_sided)" ;;
@@ -115,6 +120,7 @@ for repository in osb openshmem-npbs CloverLeaf_OpenSHMEM Kernels ISx bale; do
               make \${b%%.*} CLASS=\$(echo \$b | cut -d. -f2) NPROCS=\${b##*.} FFLAGS='-O3 -I./ -fallow-argument-mismatch -fallow-invalid-boz' || exit; done" ;;
     CloverLeaf_OpenSHMEM) $fortran || { skip "CloverLeaf is built" "$no_fortran" && continue; }
         how="make COMPILER=GNU MPI_COMPILER=oshfort C_MPI_COMPILER=gcc OPTIONS='-cpp -fcray-pointer -fallow-argument-mismatch' && [ -x clover_leaf ]" ;;
+    gups-shmem) how="make CC=oshcc" ;;
     Kernels) how="printf '$prk' > common/make.defs && make -C SHMEM/Stencil stencil && make -C SHMEM/Transpose transpose &&
               make -C SHMEM/Synch_p2p p2p" ;;
     ISx) how="make -C SHMEM CFLAGS='-std=gnu99 -O3'" ;;
