@@ -7,9 +7,9 @@
 #   OTHERS                 names of the programs to run; default: all
 #
 # Samples that are not here need what the driver or the runtime for the CPU lacks, by the calls and instructions that they have: tensor cores (*TensorCoreGemm); launches by kernels (cdp*); pools of other processes (streamOrderedAllocationIPC); two GPUs (streamOrderedAllocationP2P); events of
-# other processes (simpleIPC); attributes of streams (simpleAttributes); an error of its own for a failed assert (simpleAssert); or another library (NVRTC,
+# other processes (simpleIPC); attributes of streams (simpleAttributes); calls of virtual functions (newdelete); an error of its own for a failed assert (simpleAssert); or another library (NVRTC,
 # cuBLAS, cuFFT, cuRAND, NPP, OpenGL and the like).
-# graphMemoryFootprint, simplePitchLinearTexture, convolutionTexture and HSOpticalFlow run for many minutes.
+# graphMemoryFootprint, simpleStreams, simplePitchLinearTexture, convolutionTexture and HSOpticalFlow run for many minutes.
 #
 # Catches: PTX as nvcc writes it for others' kernels that is refused or computes something else.
 . "${top_srcdir:=.}/test/tap.sh"
@@ -85,6 +85,10 @@ if [ "${FULMAR_CUDA_SAMPLES-}" ]; then
     sample 3_CUDA_Features/simpleCudaGraphs 'Cloned Graph Output'
     sample 3_CUDA_Features/graphMemoryNodes 'Cleanup complete'
     more=-rdc=true sample 3_CUDA_Features/graphConditionalNodes 'simpleSwitchGraph: Complete'
+    more='-Xcompiler -fopenmp -lgomp' sample 0_Introduction/cudaOpenMP 'uses CUDA device 0' # it ends with 1 where a result is wrong
+    sample 0_Introduction/clock 'Average clocks/block = [1-9]'
+    sample 2_Concepts_and_Techniques/inlinePTX 'Test Successful'
+    sample 3_CUDA_Features/binaryPartitionCG 'Odds = 50945 Sum of Odds = 1272565 Sum of Evens 1233938' # of rand() with its first seed
     for s in simpleTexture simpleLayeredTexture simpleCubemapTexture simpleSurfaceWrite; do
         sample "0_Introduction/$s" 'completed, returned OK|Comparing kernel output to expected data'
     done
