@@ -51,6 +51,17 @@ enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
  * members that have failed, as all agree, and returns how many they are: the same at all PEs that return. -1 for SHMEM_TEAM_INVALID.
  * shmemx_team_shrink: collective over the members that live: a team of them, in the same order. If one dies meanwhile, it may be a member of the new team,
  * which then has failed. 0 and *new_team, or another value and SHMEM_TEAM_INVALID, the same at all that return.
+ *
+ * shmemx_grow: processes that the launcher has started in place of PEs that have died (oshrun --replace) become PEs with the same numbers. Collective over all
+ * PEs that live; it waits for such a process for each PE that has failed, for at most wait_ms milliseconds (negative: without limit), and takes in those
+ * that have come. *new_team: all PEs that live then, in the order of their numbers; what shmemx_team_shrink says of a PE that dies meanwhile holds here.
+ * Returns how many PEs are new, or -1 and SHMEM_TEAM_INVALID, the same at all that return. It works on one node, without SHMEM_TRANSPORT=ofi, device heap, and
+ * memory or spaces that were added. At the call no other thread of the PE is in a call, no lock is held, and all requests, calls of procedures and nonblocking
+ * collectives with the dead PEs are complete.
+ * In a new process shmem_init waits until the others have called shmemx_grow. It then has the blocks of the symmetric heap that they have, at the same
+ * addresses, all bytes 0; its static data is as at the start of a program. It calls shmemx_grow as its first collective, which returns the team and 0 at once. For all
+ * PEs, teams made earlier stay failed, SHMEM_TEAM_WORLD among them, but shmemx_agree and shmemx_team_shrink on SHMEM_TEAM_WORLD are then among all that live.
+ * shmemx_is_new: 1 in a new process until shmemx_grow has returned, else 0.
  */
 #define SHMEMX_FOR_EACH_SURVIVE(U)                                                                                   \
     U(int, shmemx_failed_pes, (int *pes, int max))                                                                   \
@@ -59,7 +70,9 @@ enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
     U(void, shmemx_wait_team, (shmem_team_t team))                                                                   \
     U(int, shmemx_team_revoke, (shmem_team_t team))                                                                  \
     U(int, shmemx_agree, (shmem_team_t team, uint64_t *value, int *pes, int max))                                    \
-    U(int, shmemx_team_shrink, (shmem_team_t team, shmem_team_t *new_team))
+    U(int, shmemx_team_shrink, (shmem_team_t team, shmem_team_t *new_team))                                          \
+    U(int, shmemx_is_new, (void))                                                                                    \
+    U(int, shmemx_grow, (long wait_ms, shmem_team_t *new_team))
 
 #define SHMEMX_FN_(R, NAME, PARAMS) R NAME PARAMS; R p##NAME PARAMS;
 SHMEMX_FOR_EACH_SURVIVE(SHMEMX_FN_)

@@ -166,6 +166,7 @@ static void step(double until)
         report_absent();
     while (fds[0].revents && read(signal_fd, &info, sizeof info) == sizeof info)
         on_signal(info.ssi_signo);
+    start_again();
     if (server_asks())
         let_start();
     if (out_error())
@@ -259,5 +260,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < job.npes; i++) /* reap them, so that time(1) counts their processor time */
         if (job.pes[i].pid)
             waitpid(job.pes[i].pid, NULL, 0);
+    while (waitpid(-1, NULL, WNOHANG) > 0) /* those that were started again */
+        ;
     _exit(job.status);
 }

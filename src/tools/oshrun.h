@@ -64,6 +64,7 @@ struct options {
     int gdb;          /* the PE that runs under gdb; -1: none */
     bool mps;         /* NVIDIA's Multi-Process Service runs for the job */
     int survive;      /* the job goes on after the death of a PE while at least this many have not failed; 0: it ends */
+    int replace;      /* so many times at most, a PE that dies is started again */
     int input;        /* the PE that gets standard input, or INPUT_ */
     const char *output; /* folder of a file for each PE's output; NULL: none */
 };
@@ -89,6 +90,8 @@ struct pe {
     pid_t pid;       /* 0 until started; not reaped, so not reused until oshrun ends */
     enum end_state ended;
     bool died;       /* it failed, and the job went on, or ended because too few were left */
+    bool again;      /* it is to be started again */
+    int replaced;    /* how often it failed and was started again */
     siginfo_t end;   /* once it ended */
     void *cpuset;    /* hwloc_cpuset_t of its core, NULL when not bound */
     size_t nmask;    /* the same as a cpu_set_t of this many bytes */
@@ -101,6 +104,7 @@ extern struct job {
     struct options opt;
     struct pe *pes;
     int npes, live, status; /* npes: PEs that this process starts, 1 except in ROLE_JOB */
+    int nreplaced;       /* with --replace: how many were started again */
     int ndied, first_death; /* with --survive: PEs that died, and the status of the first one */
     bool ending;
     /* Times; 0: not set */
@@ -168,6 +172,8 @@ void show(void);
 /* What must be there before the first PE starts. 0, or -errno after one line. */
 int start_ready(void *topology);
 void start_all(void);
+/* Start the PEs again for which that is set, unless the job is being ended. Their numbers and standard streams are as before; they get no standard input. */
+void start_again(void);
 
 /* oshrun_opt.c */
 
@@ -240,6 +246,8 @@ void io_up(int first, int npes, bool label, bool (*heard)(const char *line, size
 int io_files_up(const char *folder, int last, const char **failed);
 /* Create the pipe of a stream (0 output, 1 error) and return the end for the PE, or -errno. */
 int stream_open(int rank, int which);
+/* Read what is left of a PE that has ended, and close its streams. */
+void streams_close(int rank);
 /* Number of streams a PE, or one of its children, may still write to. */
 int streams_left(void);
 /* Queue one line of oshrun itself on standard error. */
@@ -306,13 +314,13 @@ int accept_failure(void);
 /* oshrun_data.c */
 
 /* Give the server the job's data, and register the PEs as its clients. A pmix_status_t. */
-int data_up(const char *job_name, struct pe *pe, int npes, int napps, const unsigned char *secret, bool survive);
+int data_up(const char *job_name, struct pe *pe, int npes, int napps, const unsigned char *secret, bool survive, bool replace);
 
 /* oshrun_pmix.c */
 
 /* Start the server for the job: afterwards clients may connect. Sets *wake_fd, readable after an abort, a connection, accept_refused and
  * accept_failure. */
-int server_up(struct pe *pe, int npes, int napps, void *topology, bool survive, int *wake_fd);
+int server_up(struct pe *pe, int npes, int napps, void *topology, bool survive, bool replace, int *wake_fd);
 /* Has a PE connected? *wake_fd becomes readable when the first one does. */
 bool server_connected(void);
 /* Have all PEs passed a fence? */
@@ -326,6 +334,8 @@ bool server_started(void);
 _Noreturn void server_is_late(void);
 /* Append the variables by which a PE finds the server to its environment. Returns 0 or -errno. */
 int server_env(const struct pe *pe, char ***env);
+/* The job's name. */
+const char *server_job(void);
 /* The arguments of a PE's PMIx_Abort. */
 struct abort_record {
     int rank, status;

@@ -111,11 +111,11 @@ static pmix_status_t node_map(char **out)
     return asprintf(out, "raw:%s", hostname) < 0 ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
 }
 
-static pmix_status_t register_job(struct pe *pe, int npes, int napps, const unsigned char secret[SHI_SECRET_BYTES], bool survive)
+static pmix_status_t register_job(struct pe *pe, int npes, int napps, const unsigned char secret[SHI_SECRET_BYTES], bool survive, bool replace)
 {
     struct answer a = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 1, PMIX_SUCCESS};
     struct keys job = {.n = 0};
-    size_t most = 18 + npes;
+    size_t most = 19 + npes;
     uint32_t n = npes, one = 1, apps = napps;
     pmix_rank_t leader = 0;
     pmix_byte_object_t object = {.bytes = (char *)secret, .size = SHI_SECRET_BYTES};
@@ -144,6 +144,8 @@ static pmix_status_t register_job(struct pe *pe, int npes, int napps, const unsi
     key_add(&job, SHI_SECRET_NAME, &object, PMIX_BYTE_OBJECT);
     if (survive)
         key_add(&job, SHI_SURVIVE_NAME, &survive, PMIX_BOOL);
+    if (replace)
+        key_add(&job, SHI_REPLACE_NAME, &replace, PMIX_BOOL);
     rc = PMIx_server_register_nspace(nspace, npes, job.info, job.n, answered, &a);
     if (rc == PMIX_SUCCESS)
         rc = await(&a);
@@ -168,10 +170,10 @@ static pmix_status_t register_clients(struct pe *pe, int npes)
     return await(&a);
 }
 
-int data_up(const char *job_name, struct pe *pe, int npes, int napps, const unsigned char *secret, bool survive)
+int data_up(const char *job_name, struct pe *pe, int npes, int napps, const unsigned char *secret, bool survive, bool replace)
 {
     nspace = job_name;
     gethostname(hostname, sizeof hostname - 1);
-    pmix_status_t rc = register_job(pe, npes, napps, secret, survive);
+    pmix_status_t rc = register_job(pe, npes, napps, secret, survive, replace);
     return rc == PMIX_SUCCESS ? register_clients(pe, npes) : rc;
 }

@@ -391,15 +391,24 @@ bool io_wait(struct pollfd *fds, int nfds, int timeout_ms)
     return true;
 }
 
+static void stream_drain(struct stream *s)
+{
+    while (s->fd >= 0 && stream_read(s) > 0)
+        sink_flush(s->sink);
+    if (s->fd >= 0)
+        stream_close(s);
+}
+
+void streams_close(int rank)
+{
+    stream_drain(&streams[2 * (rank - first_rank)]);
+    stream_drain(&streams[2 * (rank - first_rank) + 1]);
+}
+
 void io_drain(void)
 {
-    for (int i = 0; i < nstreams; i++) {
-        struct stream *s = &streams[i];
-        while (s->fd >= 0 && stream_read(s) > 0)
-            sink_flush(s->sink);
-        if (s->fd >= 0)
-            stream_close(s);
-    }
+    for (int i = 0; i < nstreams; i++)
+        stream_drain(&streams[i]);
     sink_flush(sink_out);
     sink_flush(sink_err);
 }

@@ -205,6 +205,12 @@ static void lose_pe(struct pe *pe, int status, const char *how)
         return;
     }
     kill(-pe->pid, SIGKILL); /* its program, if a script started that */
+    if (job.live && job.nreplaced < job.opt.replace) {
+        job.nreplaced++;
+        say("oshrun: %s %s; it is started again (%d of %d)", whereabouts(pe), how, job.nreplaced, job.opt.replace);
+        pe->again = true;
+        return;
+    }
     pe->died = true;
     if (!job.ndied++)
         job.first_death = status;
@@ -215,17 +221,44 @@ static void lose_pe(struct pe *pe, int status, const char *how)
         say("oshrun: %s %s; the job goes on with %d of %d PEs", whereabouts(pe), how, left, job.npes);
 }
 
-void report_deaths(void)
+enum { NAMED = 20 };
+
+static bool has_died(const struct pe *pe)
 {
-    enum { NAMED = 20 };
-    char list[NAMED * 8] = "";
+    return pe->died;
+}
+
+static bool was_replaced(const struct pe *pe)
+{
+    return pe->replaced;
+}
+
+/* "1, 4, ..."; not freed. How many there are. */
+static int list_pes(bool (*is)(const struct pe *pe), char list[NAMED * 8 + 8])
+{
     int n = 0, at = 0;
 
-    for (int i = 0; i < job.npes && n < NAMED; i++)
-        if (job.pes[i].died)
-            at += snprintf(list + at, sizeof list - at, "%s%d", n++ ? ", " : "", job.pes[i].rank);
-    if (n)
-        say("oshrun: %d of %d PEs died: %s%s", job.ndied, job.npes, list, n < job.ndied ? ", ..." : "");
+    list[0] = 0;
+    for (int i = 0; i < job.npes; i++) {
+        if (!is(&job.pes[i]))
+            continue;
+        if (n < NAMED)
+            at += snprintf(list + at, NAMED * 8 - at, "%s%d", n ? ", " : "", job.pes[i].rank);
+        else if (n == NAMED)
+            strcat(list, ", ...");
+        n++;
+    }
+    return n;
+}
+
+void report_deaths(void)
+{
+    char list[NAMED * 8 + 8];
+
+    if (list_pes(was_replaced, list))
+        say("oshrun: PEs started again: %s (%d in all)", list, job.nreplaced);
+    if (list_pes(has_died, list))
+        say("oshrun: %d of %d PEs died: %s", job.ndied, job.npes, list);
 }
 
 static void judge_exit(struct pe *pe)

@@ -17,7 +17,7 @@
 #endif
 
 enum key {
-    NP, PER_HOST, LABEL, OUTPUT, INPUT, GDB, MPS, SURVIVE, ENV, ENV_ALL, BIND, MAP, REPORT, VERBOSE, DRY_RUN, TIMEOUT, WDIR, HOST, HOSTFILE,
+    NP, PER_HOST, LABEL, OUTPUT, INPUT, GDB, MPS, SURVIVE, REPLACE, ENV, ENV_ALL, BIND, MAP, REPORT, VERBOSE, DRY_RUN, TIMEOUT, WDIR, HOST, HOSTFILE,
     ENGINE, HELP, SHOW_VERSION, UNUSED, REFUSED
 };
 
@@ -40,6 +40,7 @@ static const struct row {
     {GDB, {"gdb"}, "N", "start this PE under gdb, in this terminal; all PEs are on this machine", NULL},
     {MPS, {"mps"}, NULL, "run NVIDIA's Multi-Process Service for this job; all PEs are on this machine", NULL},
     {SURVIVE, {"survive"}, OPTIONAL, "when PEs die, go on while at least N (default: 1) are left; all PEs are on this machine", NULL},
+    {REPLACE, {"replace"}, OPTIONAL, "the same, and start PEs that die again, N times (default: as many as there are PEs)", NULL},
     {ENV, {"x"}, "VAR[=VALUE]", "set this environment variable for the PEs of this program (repeatable)", NULL},
     {MAP, {"map-by"}, "slot|node|socket|numa|core|hwthread", "PEs go to these in turn, node: to the hosts; slot: fill host after host (default)", NULL},
     {BIND, {"bind-to"}, "core|hwthread|numa|socket|none", "to what each PE is bound (default: core for 2 PEs or more, if there are enough)", NULL},
@@ -175,8 +176,12 @@ static void check_gdb(struct options *opt)
     opt->input = INPUT_NONE;
 }
 
-static void check_survive(const struct options *opt)
+static void check_survive(struct options *opt)
 {
+    if (opt->replace < 0)
+        opt->replace = opt->npes;
+    if (opt->replace && !opt->survive)
+        opt->survive = 1;
     if (opt->survive > opt->npes)
         usage_error("--survive=%d: the job has %d PEs", opt->survive, opt->npes);
     if (opt->survive && opt->role != ROLE_JOB)
@@ -218,6 +223,7 @@ static void apply(struct options *opt, struct app *app, const struct row *row, c
     case GDB: opt->gdb = gdb_of(value); break;
     case MPS: opt->mps = true; break;
     case SURVIVE: opt->survive = value ? opt_count("--survive", value) : 1; break;
+    case REPLACE: opt->replace = value ? opt_count("--replace", value) : -1; break;
     case ENV: add_env(app, value); break;
     case ENV_ALL: add_env(&opt->all, value); break;
     case MAP: map_by(opt, value); break;

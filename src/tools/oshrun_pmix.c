@@ -269,7 +269,7 @@ static void name_job(const unsigned char *bits, size_t n)
         at += sprintf(nspace + at, "%02x", bits[i]);
 }
 
-int server_up(struct pe *pe, int npes, int napps, void *topology, bool survive, int *wake_fd)
+int server_up(struct pe *pe, int npes, int napps, void *topology, bool survive, bool replace, int *wake_fd)
 {
     pmix_topology_t topo = {.source = (char *)"hwloc", .topology = topology};
     bool no = false;
@@ -302,7 +302,7 @@ int server_up(struct pe *pe, int npes, int napps, void *topology, bool survive, 
     if (rc == PMIX_SUCCESS && atomic_load_explicit(&thread_error, memory_order_relaxed))
         rc = PMIX_ERR_OUT_OF_RESOURCE;
     if (rc == PMIX_SUCCESS)
-        rc = data_up(nspace, pe, npes, napps, bits.secret, survive);
+        rc = data_up(nspace, pe, npes, napps, bits.secret, survive, replace);
     explicit_bzero(&bits, sizeof bits);
     if (rc != PMIX_SUCCESS) {
         say_why(rc);
@@ -318,6 +318,11 @@ int server_env(const struct pe *pe, char ***env)
 
     PMIX_LOAD_PROCID(&proc, nspace, pe->rank);
     return PMIx_server_setup_fork(&proc, env) == PMIX_SUCCESS ? 0 : -EIO;
+}
+
+const char *server_job(void)
+{
+    return nspace;
 }
 
 void server_is_late(void)

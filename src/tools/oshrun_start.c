@@ -13,6 +13,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "host/boot/boot.h"
+
 extern char **environ;
 
 /* Return a copy of the environment with the -x variables of the program. */
@@ -38,6 +40,19 @@ static char **env_of(const struct app *app)
     return env;
 }
 
+/* Tell a PE that it is started again. */
+static void env_again(char ***env)
+{
+    int n = 0;
+
+    while ((*env)[n])
+        n++;
+    *env = need(realloc(*env, (n + 2) * sizeof **env));
+    if (asprintf(&(*env)[n], "%s=%s", SHI_REPLACE_ENV, server_job()) < 0)
+        out_of_memory();
+    (*env)[n + 1] = NULL;
+}
+
 /* gdb has oshrun's terminal, the PE's output included. */
 static int pe_start(struct pe *pe, int input)
 {
@@ -51,6 +66,8 @@ static int pe_start(struct pe *pe, int input)
         what = "environment";
         err = server_env(pe, &env);
     }
+    if (!err && pe->replaced)
+        env_again(&env);
     if (!err)
         err = pe_spawn(pe, fd, env, &what);
     for (char **e = env; *e; e++)
@@ -89,6 +106,24 @@ void start_all(void)
         close(nothing);
     if (!err && job.opt.role == ROLE_JOB)
         debug_started(job.pes, job.npes);
+}
+
+void start_again(void)
+{
+    for (int i = 0; i < job.npes; i++) {
+        struct pe *pe = &job.pes[i];
+        if (!pe->again || job.ending)
+            continue;
+        int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        pe->again = false;
+        pe->replaced++;
+        pe->ended = END_NOT;
+        atomic_store_explicit(&pe->pmix, PMIX_NEVER, memory_order_release);
+        streams_close(pe->rank);
+        pe_start(pe, nothing);
+        if (nothing > 2)
+            close(nothing);
+    }
 }
 
 /* This PE runs under gdb. */
@@ -207,7 +242,7 @@ int start_ready(void *topology)
         return 0;
     signal(SIGALRM, on_late);
     alarm(start_limit_s() < INT_MAX ? (unsigned)start_limit_s() : 0);
-    err = server_up(job.pes, job.npes, job.opt.napps, topology, job.opt.survive, &job.wake_fd);
+    err = server_up(job.pes, job.npes, job.opt.napps, topology, job.opt.survive, job.opt.replace, &job.wake_fd);
     alarm(0);
     return err;
 }

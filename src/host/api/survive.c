@@ -7,6 +7,7 @@
 #include "host/api/def.h"
 #include "host/survive/agree.h"
 #include "host/survive/failed.h"
+#include "host/survive/grow.h"
 #include "host/util/cancel.h"
 #include "host/util/log.h"
 #include "proxy/proxy.h"
@@ -88,4 +89,20 @@ SHI_DEF(int, shmemx_team_shrink, (shmem_team_t team, shmem_team_t *new_team))
     int err = shi_survive_shrink(__func__, t, &living);
     *new_team = living ? shi_team_handle(living) : SHMEM_TEAM_INVALID;
     return err;
+}
+
+SHI_DEF(int, shmemx_is_new, (void))
+{
+    shi_need_up(__func__);
+    return shi_grow_is_new();
+}
+
+SHI_DEF(int, shmemx_grow, (long wait_ms, shmem_team_t *new_team))
+{
+    SHI_UNCANCELLED;
+    need(__func__);
+    struct shmem_team *t = NULL;
+    int n = shi_survive_grow(__func__, wait_ms < 0 ? UINT64_MAX : (uint64_t)wait_ms * 1000000, &t);
+    *new_team = t ? shi_team_handle(t) : SHMEM_TEAM_INVALID;
+    return t ? n : -1;
 }

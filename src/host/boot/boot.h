@@ -13,6 +13,8 @@
 
 #define SHI_SECRET_NAME "fulmar.secret" /* PMIx key, given by oshrun: a PMIX_BYTE_OBJECT of SHI_SECRET_BYTES */
 #define SHI_SURVIVE_NAME "fulmar.survive" /* PMIx key, given by oshrun --survive, true; and an attribute of the fence at the end of shmem_init */
+#define SHI_REPLACE_NAME "fulmar.replace" /* PMIx key, given by oshrun --replace, true */
+#define SHI_REPLACE_ENV "FULMAR_REPLACES" /* of a PE that oshrun has started again: the job's name */
 enum { SHI_SECRET_BYTES = 16, SHI_UID_BYTES = 128 };
 
 /* The unique id of a job that is started without a launcher: boot_uid.c. It holds the job's secret; never print it. */
@@ -28,6 +30,8 @@ struct shi_boot {
     unsigned char secret[SHI_SECRET_BYTES]; /* random bits that only PEs of this job know; never print them */
     int has_secret;                         /* 0: the launcher gives none */
     const char *job;                        /* the launcher's name of the job */
+    int replaces;                           /* 1: the launcher starts a process again that has died, */
+    int is_new;                             /* and this is such a process */
     const struct shi_boot_ops *ops;
 };
 

@@ -235,12 +235,22 @@ static void find_secret(struct shi_boot *b)
     PMIX_VALUE_RELEASE(v);
 }
 
-static void find_survive(void)
+static bool has(const char *key)
 {
-    pmix_value_t *v = given(SHI_SURVIVE_NAME);
-    survive = v;
+    pmix_value_t *v = given(key);
+    bool is = v;
     if (v)
         PMIX_VALUE_RELEASE(v);
+    return is;
+}
+
+/* The variable of another job means nothing: a PE may start one. */
+static void find_survive(struct shi_boot *b)
+{
+    const char *of = getenv(SHI_REPLACE_ENV);
+    survive = has(SHI_SURVIVE_NAME);
+    b->replaces = has(SHI_REPLACE_NAME);
+    b->is_new = b->replaces && of && strcmp(of, self.nspace) == 0;
 }
 
 /* PMIx 5 and later read the topology inside PMIx_Init, which does not use what hwloc's plugins for devices find. The one for Level
@@ -298,7 +308,7 @@ int shi_boot_pmix_up(struct shi_boot *out)
         return err;
     }
     find_secret(&b);
-    find_survive();
+    find_survive(&b);
     *out = b;
     explicit_bzero(&b, sizeof b);
     return 0;

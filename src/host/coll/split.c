@@ -207,6 +207,15 @@ static struct shmem_team *create(const struct shmem_team *parent, const struct s
     return t;
 }
 
+struct shmem_team *shi_split_join(const struct shmem_team *like)
+{
+    pthread_mutex_lock(&lock);
+    slot_free[like->index / 64] &= ~(1ull << (like->index % 64));
+    pthread_mutex_unlock(&lock);
+    note_generation(like->number / SHI_SLOTS);
+    return shi_team_make(like);
+}
+
 int shi_team_split(struct shmem_team *parent, const struct shi_subset *subset, int n_subsets, int ok)
 {
     return shi_team_split_with(parent, &(const struct shi_gather){gather, NULL}, subset, n_subsets, ok);

@@ -219,6 +219,9 @@ void shi_split_up(void);
 void shi_split_down(void);
 void shi_split_leave(void); /* as shi_team_leave */
 
+/* In a process that joins: make the team that the others have made, which is `like`, and know of no earlier one. */
+struct shmem_team *shi_split_join(const struct shmem_team *like);
+
 /* The team of a deprecated active set, made at first use, which must have every member in it; dies on a bad triplet. */
 struct shmem_team *shi_team_of_set(const char *routine, int start, int log_stride, int size, long *psync);
 /* The same of the PEs list[n] of the world, none twice, of which the calling PE is one. */

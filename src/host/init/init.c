@@ -33,6 +33,7 @@
 #include "host/ops/statics.h"
 #include "host/ops/wait.h"
 #include "host/nbc/nbc.h"
+#include "host/survive/grow.h"
 #include "host/survive/survive.h"
 #include "host/tag/tag.h"
 #include "host/util/copy_lines.h"
@@ -177,6 +178,10 @@ static int join_node(void)
     struct shi_shm shm;
     shi_config_equal(&shi_world.config, &params.settings);
     int err = shi_shm_up(&shi_world.boot, &params, &shm);
+    if (err == -ECANCELED && shi_world.boot.is_new) { /* the others have ended without it */
+        shi_world.boot.ops->down();
+        _exit(0);
+    }
     if (err)
         return err;
     shi_world.shm = shm;
@@ -312,6 +317,18 @@ static int build_world(int thread_level)
     return err;
 }
 
+/* The end of shmem_init of all PEs that start together. */
+static void meet_all(void)
+{
+    shi_shm_phase(&shi_world.shm, "waiting for all PEs at the end of shmem_init");
+    if (shi_team_world.n_nodes > 1)
+        shi_agree_rules("shmem_init", &shi_team_world); /* in place of the barrier */
+    else
+        shi_team_barrier("shmem_init", &shi_team_world);
+    if (!shi_world.launcher_left && shi_boot_started(&shi_world.boot, shi_survive_is_on()))
+        abort_on_error(1);
+}
+
 void shi_world_up(int thread_level)
 {
     int lines = shi_log_lines(), err = join_job();
@@ -332,13 +349,10 @@ void shi_world_up(int thread_level)
         print_settings();
     shi_world.ever_up = 1;
     shi_left_up();
-    shi_shm_phase(&shi_world.shm, "waiting for all PEs at the end of shmem_init");
-    if (shi_team_world.n_nodes > 1)
-        shi_agree_rules("shmem_init", &shi_team_world); /* in place of the barrier */
+    if (shi_world.boot.is_new)
+        shi_grow_join();
     else
-        shi_team_barrier("shmem_init", &shi_team_world);
-    if (!shi_world.launcher_left && shi_boot_started(&shi_world.boot, shi_survive_is_on()))
-        abort_on_error(1);
+        meet_all();
     shi_startup_down();
     shi_left_watch();
 }

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/util/base.h"
 #include "host/util/log.h"
@@ -349,4 +350,54 @@ int shi_heap_resize(struct shi_heap *h, size_t off, size_t bytes)
         bin_add(h, rest);
     unlock(h);
     return 0;
+}
+
+/* ---- for a process that joins the job --------------------------------------------------------------------------------- */
+
+/* The order in a bin depends on past calls, which a new process has not made: by address from now on. */
+static void order_bins(struct shi_heap *h)
+{
+    const struct span *last = h->first;
+    memset(h->bins, 0, sizeof h->bins);
+    memset(h->bin_full, 0, sizeof h->bin_full);
+    while (last->above)
+        last = last->above;
+    for (const struct span *s = last; s; s = s->below)
+        if (!s->used && s->bytes)
+            bin_add(h, (struct span *)s);
+}
+
+size_t shi_heap_parts(const struct shi_heap *h)
+{
+    size_t n = 0;
+    for (const struct span *s = h->first; s; s = s->above)
+        n++;
+    return n;
+}
+
+void shi_heap_give(const struct shi_heap *h, struct shi_heap_part *to)
+{
+    for (const struct span *s = h->first; s; s = s->above)
+        *to++ = (struct shi_heap_part){s->off, s->used ? s->asked : s->bytes, s->used};
+}
+
+void shi_heap_order(struct shi_heap *h)
+{
+    lock(h);
+    order_bins(h);
+    unlock(h);
+}
+
+void shi_heap_take(struct shi_heap *h, const struct shi_heap_part *part, size_t n)
+{
+    struct span *s = h->first;
+    lock(h);
+    for (size_t i = 0; i < n; i++) {
+        struct span *rest = i + 1 < n ? cut(s, part[i + 1].off - part[i].off) : NULL;
+        if (part[i].used)
+            mark_used(h, s, part[i].bytes);
+        s = rest;
+    }
+    order_bins(h);
+    unlock(h);
 }

@@ -39,6 +39,15 @@ struct shi_heap_part {
 };
 int shi_heap_find(struct shi_heap *h, size_t off, struct shi_heap_part *out);
 
+/* How many blocks and free parts there are; and all, in address order. After shi_heap_order later blocks have the same offsets as in a heap that
+ * shi_heap_take has made of them. */
+size_t shi_heap_parts(const struct shi_heap *h);
+void shi_heap_give(const struct shi_heap *h, struct shi_heap_part *to);
+void shi_heap_order(struct shi_heap *h);
+
+/* A heap without blocks, of the same size, gets these. */
+void shi_heap_take(struct shi_heap *h, const struct shi_heap_part *part, size_t n);
+
 /* Give the block at off a new length without moving it. 0, or -ENOMEM when its neighbour is in use. */
 int shi_heap_resize(struct shi_heap *h, size_t off, size_t bytes);
 

@@ -64,6 +64,12 @@ static int home_of(long *lock)
 
 const struct shi_lock_faults *shi_lock_faults;
 
+/* This PE in a tail. */
+static uint32_t holder(void)
+{
+    return shi_unlikely(shi_lock_faults != NULL) ? shi_lock_faults->holder() : (uint32_t)shi_world.pe + 1;
+}
+
 /* Has the lock's home failed, whose memory not all PEs can access? An update of it may have done nothing. */
 static int is_gone(int home)
 {
@@ -78,7 +84,7 @@ static int take_from(const char *routine, long *lock, struct halves *mine, uint3
 {
     uint32_t was = *tail;
     __atomic_store_n(&mine->place, queued, __ATOMIC_RELAXED);
-    *tail = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, (uint32_t)shi_world.pe + 1, was); /* A1 */
+    *tail = update(routine, lock, home_of(lock), 1, SHI_AMO_CSWAP, holder(), was); /* A1 */
     if (*tail == was && !is_gone(home_of(lock)))
         return 1;
     __atomic_fetch_and(&mine->place, ~queued, __ATOMIC_RELAXED);
@@ -99,7 +105,7 @@ static uint32_t take(const char *routine, long *lock, struct halves *mine)
             return 0;
         if (shi_unlikely(!tail))
             return gone;
-        if (!shi_lock_faults || !shi_lock_faults->has_failed((int)tail - 1))
+        if (!shi_lock_faults || !shi_lock_faults->has_holder_failed(tail))
             break;
         if (take_from(routine, lock, mine, &tail)) {
             shi_lock_faults->inherited();
@@ -114,10 +120,10 @@ static void take_unqueued(const char *routine, long *lock, struct halves *mine)
 {
     struct shi_wait w = SHI_WAIT_INIT;
     for (uint32_t before; (before = take(routine, lock, mine)) && before != gone;) {
-        if (before == (uint32_t)shi_world.pe + 1)
+        if (before == holder())
             shi_die(routine, "lock = %p is held by this PE already", (void *)lock);
         shi_wait_slow(&w);
-        SHI_WAIT_REGISTER(&w, .routine = routine, .kind = SHI_FOR_LOCK, .addr = lock, .of = (int)before - 1);
+        SHI_WAIT_REGISTER(&w, .routine = routine, .kind = SHI_FOR_LOCK, .addr = lock, .of = (int)(before & 0xffffff) - 1);
     }
     shi_wait_end(&w);
 }
@@ -194,7 +200,7 @@ void shi_lock_clear(const char *routine, long *lock)
 {
     shi_tsan_release();
     struct halves *mine = mine_of(routine, lock);
-    uint32_t me = (uint32_t)shi_world.pe + 1, next;
+    uint32_t me = holder(), next;
     uint32_t place = __atomic_fetch_and(&mine->place, ~queued, __ATOMIC_RELAXED);
     if ((place & (queued | waits)) != queued && is_gone(home_of(lock)))
         return;

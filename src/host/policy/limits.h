@@ -77,6 +77,7 @@ enum {
 /* ---- failures ---------------------------------------------------------------------------------------------------------- */
 
 enum {
+    SHI_JOIN_LOOK_NS = 20000000, /* so often a process that waits to join looks whether the job ends */
     SHI_CHECKS = 16,         /* checks within SHMEM_HEARTBEAT; an operation that all of them see is lost */
     SHI_REFUSED_CHECKS = 12, /* an operation that so many see refused: it is to be reported before peers declare this PE dead */
     SHI_STUCK_CHECKS = 20    /* checks within SHI_STUCK_NS */

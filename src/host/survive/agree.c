@@ -25,17 +25,18 @@
 #include "host/util/log.h"
 #include "host/util/spin.h"
 
-enum { TWO = 2, KEPT = 256 /* teams that have ended */ };
+enum { TWO = 2, KEPT = 256 /* teams that have ended */, OF_WORLD = 256 };
 
 struct head {
     struct shi_message m;
     uint64_t number;
-    uint64_t kind; /* then a value */
+    uint64_t kind; /* and OF_WORLD; then a value */
 };
 
 struct team {
     struct team *next;
-    uint64_t number; /* the team's */
+    uint64_t number; /* the team's; */
+    int world;       /* 1: of the world, the newest team of all that live, 0 before the first */
     uint64_t calls;  /* agreements that this member has begun */
     int ended;
     int *pe; /* [n] of the world */
@@ -44,6 +45,7 @@ struct team {
 
 static uint8_t lock;
 static struct team *teams; /* the newest first */
+static uint64_t world_number;
 
 static size_t bytes_of(int n)
 {
@@ -58,14 +60,15 @@ static void send(struct shi_agreement *a, int to, enum shi_agree_kind kind, cons
     const struct team *t = a->arg;
     size_t bytes = bytes_of(a->n);
     char data[SHI_AM_MAX_BYTES] __attribute__((aligned(8)));
-    *(struct head *)data = (struct head){{t->number, SHI_MESSAGE_AGREE}, a->number, kind};
+    *(struct head *)data = (struct head){{t->number, SHI_MESSAGE_AGREE}, a->number, kind | (t->world ? OF_WORLD : 0)};
     memcpy(data + sizeof(struct head), value, bytes - sizeof(struct head));
     shi_message_send(t->pe[to], (const struct shi_message *)data, bytes);
 }
 
 static int is_dead(const struct shi_agreement *a, int member)
 {
-    return shi_failed_is(((const struct team *)a->arg)->pe[member]);
+    const struct team *t = a->arg;
+    return shi_failed_in(t->pe[member], t->number);
 }
 
 static const struct shi_agree_ops ops = {send, is_dead};
@@ -94,15 +97,20 @@ static void trim(void)
     }
 }
 
-static struct team *find(uint64_t number)
+static struct team *find(uint64_t number, int world)
 {
     struct team *r = teams;
-    while (r && r->number != number)
+    while (r && (r->number != number || r->world != world))
         r = r->next;
     return r;
 }
 
-static struct team *make(const struct shmem_team *t)
+static int is_world(const struct shmem_team *t)
+{
+    return t == &shi_team_world;
+}
+
+static struct team *make(const struct shmem_team *t, uint64_t number)
 {
     struct team *r = calloc(1, sizeof *r);
     int err = !r || !(r->pe = malloc((size_t)t->n * sizeof *r->pe));
@@ -112,7 +120,8 @@ static struct team *make(const struct shmem_team *t)
         shi_die("shmemx_agree", "out of memory for agreements of %d PEs", t->n);
     for (int i = 0; i < t->n; i++)
         r->pe[i] = shi_team_world_pe(t, i);
-    r->number = t->number;
+    r->number = number;
+    r->world = is_world(t);
     r->next = teams;
     teams = r;
     return r;
@@ -139,22 +148,24 @@ void shi_agree_take(struct shmem_team *t, int pe, const struct shi_message *m, s
 {
     const struct head *h = (const struct head *)m;
     shi_spin_lock(&lock);
-    struct team *r = find(m->team);
-    if (!r && t)
-        r = make(t);
+    int world = bytes >= sizeof *h && h->kind / OF_WORLD;
+    enum shi_agree_kind kind = bytes >= sizeof *h ? (enum shi_agree_kind)(h->kind % OF_WORLD) : SHI_AGREE_VOTE;
+    struct team *r = find(m->team, world);
+    if (!r && t && world == is_world(t))
+        r = make(t, m->team);
     int n = r ? r->agreement[0].n : 0, from = r ? member_of(r, n, pe) : 0;
-    if (r && (from == n || bytes != bytes_of(n) || h->kind > SHI_AGREE_DECIDE))
+    if (r && (from == n || bytes != bytes_of(n) || kind > SHI_AGREE_DECIDE))
         shi_am_refuse(pe, "an invalid message of an agreement");
     struct shi_agreement *a = r ? agreement(r, h->number) : NULL;
     if (a)
-        shi_agreement_take(a, from, (enum shi_agree_kind)h->kind, (const struct shi_agree_value *)(h + 1));
+        shi_agreement_take(a, from, kind, (const struct shi_agree_value *)(h + 1));
     shi_spin_unlock(&lock);
 }
 
 static void on_ended(const struct shmem_team *t)
 {
     shi_spin_lock(&lock);
-    struct team *r = find(t->number);
+    struct team *r = find(t->number, is_world(t));
     if (r)
         r->ended = 1;
     trim();
@@ -165,10 +176,11 @@ static void on_ended(const struct shmem_team *t)
 
 static struct shi_agreement *begin(const struct shmem_team *t, const struct shi_agree_record *record)
 {
+    uint64_t number = is_world(t) ? world_number : t->number;
     shi_spin_lock(&lock);
-    struct team *r = find(t->number);
+    struct team *r = find(number, is_world(t));
     if (!r)
-        r = make(t);
+        r = make(t, number);
     struct shi_agreement *a = agreement(r, ++r->calls);
     shi_agreement_begin(a, record);
     shi_spin_unlock(&lock);
@@ -232,6 +244,19 @@ int shi_agree_members(const char *routine, struct shmem_team *t, struct shi_agre
     return n_dead;
 }
 
+void shi_agree_prepare(uint64_t number)
+{
+    shi_spin_lock(&lock);
+    if (!find(number, 1))
+        make(&shi_team_world, number);
+    shi_spin_unlock(&lock);
+}
+
+void shi_agree_begin(uint64_t number)
+{
+    world_number = number;
+}
+
 int shi_agree_up(void)
 {
     static const struct shi_team_hooks hooks = {.ended = on_ended};
@@ -245,6 +270,7 @@ int shi_agree_up(void)
 
 void shi_agree_down(void)
 {
+    world_number = 0;
     for (struct team *r; (r = teams);) {
         teams = r->next;
         free_team(r);

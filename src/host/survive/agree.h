@@ -9,6 +9,11 @@
 int shi_agree_up(void);
 void shi_agree_down(void);
 
+/* From the team with this number on, agreements of the world are among all that live then, and begin anew: prepare, after which this PE takes messages of the new
+ * ones, then, before the first call, begin. */
+void shi_agree_prepare(uint64_t number);
+void shi_agree_begin(uint64_t number);
+
 /* A message of an agreement. */
 shi_message_take shi_agree_take;
 

@@ -17,6 +17,7 @@
 #include "host/policy/limits.h"
 #include "host/survive/agree.h"
 #include "host/survive/failed.h"
+#include "host/survive/grow.h"
 #include "host/survive/lifeline.h"
 #include "host/survive/watch.h"
 #include "host/util/base.h"
@@ -51,6 +52,9 @@ static int error_of(struct shmem_team *t)
     int is = __atomic_load_n(&t->failed, __ATOMIC_RELAXED);
     for (int i = 0; !is && i < shi_failed_count(); i++)
         if (shi_team_member(t, shi_failed_nth(i)) >= 0)
+            is = SHMEMX_ERR_PE_FAILED;
+    for (int i = 0; !is && shi_failed_any_replaced() && i < t->n; i++)
+        if (shi_failed_in(shi_team_world_pe(t, i), t->number))
             is = SHMEMX_ERR_PE_FAILED;
     int none = 0;
     if (is && !__atomic_compare_exchange_n(&t->failed, &none, is, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -201,7 +205,7 @@ static void gone(void)
     status = SHMEMX_ERR_REVOKED;
 }
 
-static const struct shi_lock_faults lock_faults = {shi_failed_is, inherited, gone};
+static const struct shi_lock_faults lock_faults = {shi_failed_is, shi_grow_holder, shi_grow_has_holder_failed, inherited, gone};
 
 /* ---- revocation --------------------------------------------------------------------------------------------------------- */
 
@@ -241,7 +245,7 @@ static struct shmem_team *living(void)
     struct shi_agree_record r = {.all = {0}};
     if (!dead)
         shi_die("shmem_finalize", "out of memory for %d PEs", shi_world.n_pes);
-    if (shi_agree_members("shmem_finalize", t, &r, dead) && shi_survive_shrink("shmem_finalize", t, &t))
+    if ((shi_agree_members("shmem_finalize", t, &r, dead) || shi_grow_has()) && shi_survive_shrink("shmem_finalize", t, &t))
         t = &shi_team_world;
     free(dead);
     return t;
@@ -332,6 +336,8 @@ int shi_survive_up(void)
         err = -ENOMEM;
     if (!err)
         err = shi_agree_up();
+    if (!err)
+        err = shi_grow_up();
     if (!err)
         err = shi_watch_up(on_failure, is_over);
     if (!err)

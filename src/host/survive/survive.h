@@ -3,7 +3,7 @@
  * shi_team_heap_barrier.
  *
  *   files      watch (a process has ended), failed (the PEs known to have failed), survive (which waits end, status of threads, revocation, up and down),
- *              message (about teams), agreement and agree (agreements), shrink (a team of those that live)
+ *              message (about teams), agreement and agree (agreements), shrink (a team of those that live), grow (new processes in place of dead ones)
  *
  *   a PE       lives -> has left (it has passed the agreement of shmem_finalize), or lives -> failed (its process ended before)
  *   a team     whole -> failed: here a wait on it found a failed member, or it was revoked. A failed team sends no notification, and each call

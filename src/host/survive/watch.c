@@ -4,6 +4,7 @@
  *   word           written by     read by               order
  *   reported[pe]   any thread     thread that watches   R1 -> A1 `some`: the thread that clears it finds the bytes that were set before it
  *   some           the same       the same
+ *   fresh[i]       any thread     thread that watches   R2 -> A2 a descriptor + 1, that the latter takes
  */
 #include "host/survive/watch.h"
 
@@ -27,6 +28,7 @@ static struct {
     int n, has_line, leave;
     uint8_t *reported; /* [n_pes] */
     int some;
+    int *fresh; /* [n] pidfds of new processes, + 1 */
     void (*failed)(int pe, int is_certain);
     int (*is_over)(int pe);
     pthread_t thread;
@@ -50,6 +52,32 @@ void shi_watch_report(int pe)
         return;
     __atomic_store_n(&watch.some, 1, __ATOMIC_RELEASE); /* R1 */
     shi_watch_wake();
+}
+
+void shi_watch_again(int i)
+{
+    int fd = (int)syscall(SYS_pidfd_open, shi_world.shm.region[i].pid, 0);
+    __atomic_store_n(&watch.reported[shi_world.boot.local_pe[i]], 0, __ATOMIC_RELAXED);
+    if (fd < 0) {
+        shi_watch_report(shi_world.boot.local_pe[i]);
+        return;
+    }
+    fd = __atomic_exchange_n(&watch.fresh[i], fd + 1, __ATOMIC_ACQ_REL); /* R2 */
+    if (fd)
+        close(fd - 1);
+    shi_watch_wake();
+}
+
+static void take_fresh(void)
+{
+    for (int i = 0; i < watch.n; i++) {
+        int fd = __atomic_exchange_n(&watch.fresh[i], 0, __ATOMIC_ACQ_REL) - 1; /* A2 */
+        if (fd < 0)
+            continue;
+        if (watch.fd[i].fd >= 0)
+            close(watch.fd[i].fd);
+        watch.fd[i] = (struct pollfd){.fd = fd, .events = POLLIN};
+    }
 }
 
 static void fail(int pe, int is_certain)
@@ -95,6 +123,7 @@ static void *serve(void *arg)
     while (!__atomic_load_n(&watch.leave, __ATOMIC_RELAXED)) {
         int limit_ms = -1;
         struct pollfd *line = &watch.fd[watch.n + 1];
+        take_fresh();
         *line = watch.has_line ? shi_lifeline_poll(&limit_ms) : (struct pollfd){.fd = -1};
         if (poll(watch.fd, (nfds_t)watch.n + 2, limit_ms) < 0)
             continue;
@@ -114,6 +143,11 @@ static void close_all(void)
         if (watch.fd[i].fd >= 0)
             close(watch.fd[i].fd);
     free(watch.fd);
+    for (int i = 0; watch.fresh && i < watch.n; i++)
+        if (watch.fresh[i])
+            close(watch.fresh[i] - 1);
+    free(watch.fresh);
+    watch.fresh = NULL;
     free(watch.reported);
     watch.fd = NULL;
     watch.reported = NULL;
@@ -147,10 +181,11 @@ int shi_watch_up(void (*failed)(int pe, int is_certain), int (*is_over)(int pe))
     watch.failed = failed;
     watch.is_over = is_over;
     watch.reported = calloc((size_t)shi_world.n_pes, 1);
+    watch.fresh = calloc((size_t)watch.n, sizeof *watch.fresh);
     watch.fd = malloc(((size_t)watch.n + 2) * sizeof *watch.fd);
     for (int i = 0; watch.fd && i < watch.n + 2; i++)
         watch.fd[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-    int err = watch.fd && watch.reported ? open_all() : -ENOMEM;
+    int err = watch.fd && watch.fresh && watch.reported ? open_all() : -ENOMEM;
     if (!err && watch.has_line)
         err = shi_lifeline_up(is_over);
     if (err)

@@ -10,6 +10,9 @@ int shi_watch_start(void);
 void shi_watch_stop(void);
 void shi_watch_down(void);
 
+/* Another process has the place of the node's i-th PE: watch it. */
+void shi_watch_again(int i);
+
 /* PE pe has failed as others say, or seems to have failed. Any thread; it may be called often. */
 void shi_watch_report(int pe);
 

@@ -71,6 +71,7 @@ int shi_tag_prepare(void)
     static const struct shi_team_hooks hooks = {.ended = shi_tag_forget};
     shi_am_handle(SHI_AM_TAG, on_message);
     shi_am_on_loss(SHI_AM_TAG, shi_tag_on_loss);
+    shi_am_on_return(SHI_AM_TAG, shi_tag_on_return);
     shi_tag_has_failed = shi_tag_end_failed;
     shi_team_on_change(&hooks);
     return 0;

@@ -249,8 +249,9 @@ static inline int shi_tag_failed(const struct shmemx_tag_request *r)
 /* Why no message will match: SHMEMX_ERR_ or 0. */
 int shi_tag_why_none(const struct shi_tag_params *params);
 
-/* In progress: PE pe has died. */
+/* In progress: PE pe has died. Later: another process has its number, and all requests with the dead one are complete. */
 void shi_tag_on_loss(int pe);
+void shi_tag_on_return(int pe);
 
 /* ---- between the parts ------------------------------------------------------------------------------------------- */
 

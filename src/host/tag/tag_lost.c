@@ -8,6 +8,7 @@
 #include "host/tag/tag.h"
 
 #include <shmemx_survive.h>
+#include <stdlib.h>
 
 #include "host/util/log.h"
 
@@ -128,4 +129,32 @@ void shi_tag_on_loss(int pe)
     forget_kept(p);
     forget_flows(p);
     shi_tag_forget_claims(pe);
+}
+
+/* Under the lock: take out the next message of the dead PE that no receive has taken. */
+static struct shmemx_tag_message *take_from(int pe)
+{
+    struct shi_match_entry *e = shi_tag.arrived.first;
+    while (e && ((struct shmemx_tag_message *)e)->pe != pe)
+        e = e->next;
+    if (e)
+        shi_match_remove(&shi_tag.arrived, e);
+    return (struct shmemx_tag_message *)e;
+}
+
+void shi_tag_on_return(int pe)
+{
+    struct shmemx_tag_message *m;
+    if (!shi_tag.up)
+        return;
+    struct shi_tag_peer *p = shi_tag_peer_of(pe);
+    shi_spin_lock(&shi_tag.lock);
+    while ((m = take_from(pe)))
+        shi_tag_free_message(m);
+    shi_spin_unlock(&shi_tag.lock);
+    if (p->pending) {
+        shi_match_down(&p->pending->kept);
+        free(p->pending);
+    }
+    *p = (struct shi_tag_peer){0}; /* as before its first use */
 }

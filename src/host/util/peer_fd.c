@@ -20,6 +20,14 @@ static int get(int pid, int fd)
     return mine >= 0 ? mine : err;
 }
 
+int shi_peer_fd_try(int pid, int fd)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+    int mine = open(path, O_RDWR | O_CLOEXEC);
+    return mine < 0 ? get(pid, fd) : mine;
+}
+
 int shi_peer_fd_open(int pid, int fd)
 {
     char path[64];

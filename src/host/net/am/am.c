@@ -6,7 +6,7 @@
  *                                                                   begin and end
  *   waiting.lock            senders, poll           the same        spin.h; guards the list of PEs with pending sends
  *   waiting.n               under waiting.lock      poll            relaxed: a hint, seen by a later poll at the latest
- *   polling                 thread that calls       the same        spin.h; a try-lock, no thread waits for it
+ *   polling                 thread that calls       the same        spin.h; a try-lock: only shi_am_return waits for it
  *                           handlers
  *   started                 the first to start      all             R1 -> A1 tables are whole
  *   peer.state, losing      shi_am_lose, poll       all            R3 -> A3 the functions for a loss have returned
@@ -43,7 +43,7 @@ enum { LIVES, DIED, DRAINED, LOST };
 
 static struct shi_am_world world;
 static shi_am_handler *handlers[SHI_AM_IDS];
-static void (*losses[SHI_AM_IDS])(int pe);
+static void (*losses[SHI_AM_IDS])(int pe), (*returns[SHI_AM_IDS])(int pe);
 static int losing; /* PEs that have DIED */
 static const struct shi_am_carrier *node, *remote;
 static int all_remote;
@@ -226,6 +226,25 @@ void shi_am_on_loss(enum shi_am_id id, void (*lost)(int pe))
     losses[id] = lost;
 }
 
+void shi_am_on_return(enum shi_am_id id, void (*returned)(int pe))
+{
+    returns[id] = returned;
+}
+
+void shi_am_return(int pe)
+{
+    struct peer *p = peer_of(pe);
+    shi_spin_lock(&polling);
+    for (int id = 0; id < SHI_AM_IDS; id++)
+        if (returns[id])
+            returns[id](pe);
+    shi_spin_lock(&p->lock);
+    p->by->renew(pe);
+    shi_spin_unlock(&p->lock);
+    __atomic_store_n(&p->state, LIVES, __ATOMIC_SEQ_CST);
+    shi_spin_unlock(&polling);
+}
+
 void shi_am_lose(int pe)
 {
     __atomic_store_n(&peer_of(pe)->state, DIED, __ATOMIC_RELAXED);
@@ -379,6 +398,7 @@ void shi_am_leave(void)
     node = NULL;
     memset(handlers, 0, sizeof handlers);
     memset(losses, 0, sizeof losses);
+    memset(returns, 0, sizeof returns);
     memset(&waiting, 0, sizeof waiting);
     memset(&world, 0, sizeof world);
 }

@@ -78,6 +78,11 @@ void shi_am_lose(int pe);
 int shi_am_is_lost(int pe);
 int shi_am_loses(int pe); /* 1 before these functions are called: no message of it comes any more. With seq_cst */
 
+/* PE pe, which is lost, is another process now: messages between both begin anew, for which the functions of shi_am_on_return forget what was. Before that process
+ * sends; no other thread sends to the PE meanwhile. */
+void shi_am_return(int pe);
+void shi_am_on_return(enum shi_am_id id, void (*returned)(int pe));
+
 /* In every init, after shi_am_up. */
 void shi_am_on_loss(enum shi_am_id id, void (*lost)(int pe));
 

@@ -408,6 +408,12 @@ void shi_am_pull_lose(int rank)
     lost[rank] = 1;
 }
 
+void shi_am_pull_renew(int rank)
+{
+    lost[rank] = 0;
+    __atomic_store_n(&may[rank], 0, __ATOMIC_RELAXED);
+}
+
 int shi_am_pull_poll(void)
 {
     return shi_likely(!__atomic_load_n(&n_open, __ATOMIC_RELAXED)) ? 0 : complete_reads();

@@ -29,6 +29,7 @@ int shi_am_pull_fetch(int rank, const struct shi_am_src *src, size_t off, void *
 
 /* The PE has died: reads with its help end with an error. As shi_am_pull_poll. */
 void shi_am_pull_lose(int rank);
+void shi_am_pull_renew(int rank); /* it is another process */
 
 /* Complete the reads that owners have helped with. How many. */
 int shi_am_pull_poll(void);

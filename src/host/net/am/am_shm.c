@@ -32,20 +32,13 @@
 
 #include "host/net/am/am.h"
 #include "host/net/am/am_pull.h"
+#include "host/net/am/am_sizes.h"
 #include "host/net/node/doorbell.h"
 #include "host/policy/limits.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 #include "host/util/spin.h"
 #include "host/util/table.h"
-
-enum {
-    SLOT_BYTES = 5 * SHI_LINE_BYTES, /* a tagged message of 256 bytes with its header */
-    FEW_PES = 32, SHORT_SLOT_BYTES = 2 * SHI_LINE_BYTES, /* of nodes with more PEs than that, to save memory */
-    MOST_SLOTS = 128,   /* few: the lines of a FIFO that is emptied as it fills stay in the caches */
-    CELL_BYTES = 4096,  /* a page, beyond which no processor prefetches */
-    PAIR_CELLS = 64, MOST_CELLS = 256, NODE_CELLS = 8192 /* of a pair and of a PE, at most; of a node */
-};
 
 struct slot {
     uint64_t head;   /* ticket + 1 in the low half, 16 bits of length, 8 of id, in_cells */
@@ -112,25 +105,6 @@ static int n_in, n_hot, cold_next;
 static unsigned busy;     /* polls that found messages */
 static int poll_first;    /* of the hot ones; rotates, so that no sender is always served first */
 static uint64_t *seen;    /* of this PE's inbox.senders, those in ins */
-
-/* The more PEs a node has, the fewer slots a pair has: FIFOs take memory with the square of the PEs. */
-static int slots_of(int n_local)
-{
-    return n_local <= 16 ? MOST_SLOTS : n_local <= 64 ? MOST_SLOTS / 4 : n_local <= 256 ? MOST_SLOTS / 8 : MOST_SLOTS / 16;
-}
-
-static size_t slot_bytes_of(int n_local)
-{
-    return n_local <= FEW_PES ? SLOT_BYTES : SHORT_SLOT_BYTES;
-}
-
-static int cells_of(int n_local)
-{
-    int each = NODE_CELLS / n_local / 64 * 64, pairs = (n_local - 1) * PAIR_CELLS;
-    each = each < MOST_CELLS ? each : MOST_CELLS;
-    each = each < pairs ? each : pairs;
-    return each < PAIR_CELLS ? PAIR_CELLS : each;
-}
 
 static size_t fifo_stride(int n_local)
 {
@@ -454,6 +428,24 @@ static void lose(int pe)
             ;
 }
 
+/* The PE's memory reads as zeros when its process begins, and this PE's FIFO of it must be as new. */
+static void renew(int pe)
+{
+    int rank = local_of[pe];
+    struct out *o = &outs[rank];
+    struct fifo *f = fifo_of(local, rank);
+    shi_spin_lock(&pool.lock);
+    reclaim(o);
+    memset(o->cells, 0, (size_t)n_slots * sizeof *o->cells);
+    *o = (struct out){.fifo = o->fifo, .senders = o->senders, .cells = o->cells};
+    shi_spin_unlock(&pool.lock);
+    memset(f, 0, fifo_stride(n));
+    for (int i = 0; i < n_in; i++)
+        if (ins[i].rank == rank)
+            ins[i].ticket = ins[i].released = 0;
+    shi_am_pull_renew(rank);
+}
+
 static void drop(const struct shi_am_world *w)
 {
     uint64_t any = 0, head;
@@ -491,5 +483,5 @@ static int fetch(int pe, const struct shi_am_src *src, size_t off, void *to, siz
     return shi_am_pull_fetch(local_of[pe], src, off, to, bytes, f);
 }
 
-struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end, .poll = poll_once, .lose = lose,
+struct shi_am_carrier shi_am_shm = {.up = up, .reaches = reaches, .drop = drop, .begin = begin, .end = end, .poll = poll_once, .lose = lose, .renew = renew,
                                     .expose = expose, .withdraw = withdraw, .fetch_bytes = SIZE_MAX, .fetch = fetch};

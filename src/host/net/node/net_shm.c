@@ -31,6 +31,8 @@
 #include <unistd.h>
 
 #include "host/net/node/doorbell.h"
+#include "host/net/node/shm_join.h"
+#include "host/net/node/shm_map.h"
 #include "host/util/base.h"
 #include "host/util/end.h"
 #include "host/util/log.h"
@@ -38,17 +40,7 @@
 #include "host/util/peer_fd.h"
 #include "host/util/startup.h"
 
-enum { CONTROL_MAGIC = 0x466c6d73, PEERS_ALIGN = 65536 /* the largest page, for a mapping of the peers */ };
-
-struct control {
-    uint32_t magic;
-    char library[28]; /* version of the first PE's library; up to here the same in all versions */
-    int32_t abort;
-    uint64_t reserved_off;
-    uint64_t file_bytes;
-    _Alignas(SHI_LINE_BYTES) uint32_t arrived; /* a futex word */
-    _Alignas(SHI_LINE_BYTES) struct shi_shm_region region[];
-};
+enum { PEERS_ALIGN = 65536 /* the largest page, for a mapping of the peers */ };
 
 /* What the first PE of a node publishes. */
 struct rendezvous {
@@ -58,7 +50,7 @@ struct rendezvous {
 /* The doorbells follow the regions, the records of the job's PEs follow the doorbells, and the peers follow the records. */
 static size_t doorbells_off(int n)
 {
-    return shi_round_up(sizeof(struct control) + n * sizeof(struct shi_shm_region), SHI_LINE_BYTES);
+    return shi_round_up(sizeof(struct shi_shm_control) + n * sizeof(struct shi_shm_region), SHI_LINE_BYTES);
 }
 
 static size_t records_off(int n)
@@ -75,26 +67,6 @@ static size_t control_bytes(const struct shi_boot *boot, const struct shi_shm_pa
 {
     size_t peers = boot->n_local < boot->n_pes ? (size_t)boot->n_pes * params->peer_bytes : 0;
     return shi_round_up(peers_off(boot) + peers, SHI_HUGE_BYTES);
-}
-
-static int failed(const char *what)
-{
-    int err = -errno;
-    shi_log_error("%s: %s", what, strerror(-err));
-    return err;
-}
-
-/* Log that the heaps of the node's n PEs do not fit into this PE's addresses. */
-static int no_addresses(size_t heap_bytes, int n)
-{
-    int err = -errno;
-    struct rlimit most;
-    if (getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
-        shi_log_error("SHMEM_SYMMETRIC_SIZE=%zu: the heaps of this node's %d PEs do not fit into %llu KiB of addresses, the limit of ulimit -v",
-                      heap_bytes, n, (unsigned long long)most.rlim_cur >> 10);
-    else
-        shi_log_error("SHMEM_SYMMETRIC_SIZE=%zu: no addresses for the heaps of this node's %d PEs: %s", heap_bytes, n, strerror(-err));
-    return err;
 }
 
 /* A file in memory without a name: a memfd, or where a sandbox refuses that, a file of /dev/shm, whose size the mount limits. The
@@ -144,13 +116,13 @@ static int create_node_file(const struct shi_boot *boot, const struct shi_shm_pa
     if (fd < 0)
         return fd;
     if (ftruncate(fd, (off_t)limit))
-        return failed("ftruncate of the node's shared memory");
-    struct control *c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        return shi_shm_failed("ftruncate of the node's shared memory");
+    struct shi_shm_control *c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (c == MAP_FAILED)
-        return failed("mmap of the node's control block");
+        return shi_shm_failed("mmap of the node's control block");
     c->reserved_off = bytes;
     c->file_bytes = limit;
-    c->magic = CONTROL_MAGIC;
+    c->magic = SHI_SHM_MAGIC;
     strncpy(c->library, PACKAGE_VERSION, sizeof c->library - 1);
     if (boot->n_local < boot->n_pes)
         params->fill_peers((char *)c + peers_off(boot), boot->n_pes);
@@ -179,56 +151,6 @@ static int open_node_file(const struct shi_boot *boot, const struct shi_shm_para
     return first ? r.fd : shi_peer_fd_open(r.pid, r.fd);
 }
 
-static size_t heap_mapping(size_t heap_bytes)
-{
-    return heap_bytes ? heap_bytes : SHI_PAGE_BYTES;
-}
-
-/* Map a range of the file anywhere, but aligned for huge pages and shmem_align. MAP_FAILED: there is no room. */
-static void *map_aligned(int fd, uint64_t off, size_t bytes)
-{
-    void *space = mmap(NULL, bytes + SHI_HUGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (space == MAP_FAILED)
-        return space;
-    char *at = (char *)shi_round_up((uintptr_t)space, SHI_HUGE_BYTES), *end = (char *)space + bytes + SHI_HUGE_BYTES;
-    void *p = mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, (off_t)off);
-    size_t used = p == MAP_FAILED ? 0 : shi_round_up(bytes, SHI_PAGE_BYTES);
-    munmap(space, used ? (size_t)(at - (char *)space) : bytes + SHI_HUGE_BYTES); /* what was reserved for the alignment */
-    if (used)
-        munmap(at + used, (size_t)(end - at) - used);
-    return p;
-}
-
-/* Map this PE's heap, at the same address on every PE where that is free: programs that send symmetric pointers to other
- * PEs then work, though the specification does not promise it. */
-static int map_heap(int fd, const struct shi_shm_params *params, uint64_t off, int n, uintptr_t *lo)
-{
-    static const uintptr_t candidates[] = {0x200000000000, 0x300000000000, 0x100000000000, 0x7e0000000000};
-    void *p = MAP_FAILED;
-    size_t bytes = heap_mapping(params->heap_bytes);
-    for (size_t i = 0; p == MAP_FAILED && i < sizeof candidates / sizeof *candidates; i++) {
-        /* A hint replaces no mapping, on any kernel; those before 4.17 ignore MAP_FIXED_NOREPLACE. */
-        p = mmap((void *)candidates[i], bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)off);
-        if (p != MAP_FAILED && (uintptr_t)p != candidates[i]) {
-            munmap(p, bytes);
-            p = MAP_FAILED;
-        }
-    }
-    if (p == MAP_FAILED)
-        p = map_aligned(fd, off, bytes);
-    if (p == MAP_FAILED)
-        return no_addresses(bytes, n);
-    madvise(p, bytes, MADV_HUGEPAGE); /* a hint: kernels without huge pages use small ones */
-    int err = params->prefault ? shi_memory_populate(p, bytes, n) : 0;
-    if (err) {
-        shi_log_error("SHMEM_PREFAULT=1: not enough memory for the symmetric heaps of this node's %d PEs "
-                      "(SHMEM_SYMMETRIC_SIZE=%zu each)", n, bytes);
-        return err;
-    }
-    *lo = (uintptr_t)p;
-    return 0;
-}
-
 /* The node's PEs and this one among them, for the barrier. */
 static struct {
     const int *pe;
@@ -240,7 +162,7 @@ static struct {
 /* The PEs of the node that have not come so far: "PE 3 (pid 77, stopped)". */
 static void name_missing(char *text, size_t bytes, const void *arg)
 {
-    const struct control *c = arg;
+    const struct shi_shm_control *c = arg;
     size_t at = 0;
     for (int i = 0; i < local.n && at + 64 < bytes; i++) {
         const struct shi_shm_region *r = &c->region[i];
@@ -255,7 +177,7 @@ static void name_missing(char *text, size_t bytes, const void *arg)
 }
 
 /* A wait for all PEs of the node begins. */
-static void wait_for_local(struct control *c, const char *text)
+static void wait_for_local(struct shi_shm_control *c, const char *text)
 {
     static struct shi_phase phase = {.missing = name_missing};
     phase.text = text;
@@ -267,11 +189,11 @@ static void wait_for_local(struct control *c, const char *text)
 
 void shi_shm_phase(const struct shi_shm *s, const char *text)
 {
-    wait_for_local((struct control *)s->base, text);
+    wait_for_local((struct shi_shm_control *)s->base, text);
 }
 
 /* Sleep until all PEs of the node have called this as often as this PE; PEs that still start need the cores. */
-static void node_barrier(struct control *c)
+static void node_barrier(struct shi_shm_control *c)
 {
     wait_for_local(c, "waiting for the PEs of this node");
     uint32_t all = (uint32_t)local.n * ++local.barriers, seen = __atomic_add_fetch(&c->arrived, 1, __ATOMIC_ACQ_REL); /* R1, A1 */
@@ -283,7 +205,7 @@ static void node_barrier(struct control *c)
 }
 
 /* Reserve this PE's range of the file and fill it. */
-static int bring_region(struct control *c, const struct shi_boot *boot, const struct shi_shm_params *params, int fd,
+static int bring_region(struct shi_shm_control *c, const struct shi_boot *boot, const struct shi_shm_params *params, int fd,
                         uintptr_t *heap_lo)
 {
     size_t am = shi_round_up(params->sync_bytes, SHI_PAGE_BYTES);
@@ -302,7 +224,7 @@ static int bring_region(struct control *c, const struct shi_boot *boot, const st
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         memcpy(r->cpus, &set, sizeof r->cpus);
-    int err = map_heap(fd, params, r->heap_off, boot->n_local, heap_lo);
+    int err = shi_shm_map_heap(fd, params, r->heap_off, boot->n_local, heap_lo);
     return !err && params->data_bytes ? params->remap(fd, r->data_off) : err;
 }
 
@@ -336,11 +258,11 @@ void shi_shm_spread(const struct shi_shm *s)
 
 void shi_shm_barrier(const struct shi_shm *s)
 {
-    node_barrier((struct control *)s->base);
+    node_barrier((struct shi_shm_control *)s->base);
 }
 
 /* Compare the settings of the node's PEs with the first one's. 0, or -EINVAL after one line of the first PE. */
-static int compare_settings(const struct control *c)
+static int compare_settings(const struct shi_shm_control *c)
 {
     for (int i = 1; i < local.n; i++) {
         const char *name = shi_config_differs(&c->region[i].settings, &c->region[0].settings);
@@ -358,22 +280,23 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
 {
     struct shi_shm s = {.n = boot->n_local};
     local.pe = boot->local_pe, local.n = boot->n_local, local.me = boot->local_index;
-    s.fd = open_node_file(boot, params);
+    s.fd = boot->is_new ? shi_shm_find_file(boot) : open_node_file(boot, params);
     if (s.fd < 0)
         return s.fd;
     size_t head = control_bytes(boot, params);
-    struct control *c = mmap(NULL, head, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd, 0);
+    struct shi_shm_control *c = mmap(NULL, head, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd, 0);
     if (c == MAP_FAILED)
-        return failed("mmap of the node's control block");
-    if (c->magic != CONTROL_MAGIC || strncmp(c->library, PACKAGE_VERSION, sizeof c->library) != 0) {
+        return shi_shm_failed("mmap of the node's control block");
+    if (c->magic != SHI_SHM_MAGIC || strncmp(c->library, PACKAGE_VERSION, sizeof c->library) != 0) {
         shi_log_error("PE %d has Fulmar %.28s, this PE has %s: the PEs of a node need one version", boot->local_pe[0],
-                      c->magic == CONTROL_MAGIC ? c->library : "of another version", PACKAGE_VERSION);
+                      c->magic == SHI_SHM_MAGIC ? c->library : "of another version", PACKAGE_VERSION);
         return -EPROTO;
     }
-    int err = bring_region(c, boot, params, s.fd, &s.heap_lo);
+    int err = boot->is_new ? shi_shm_take_place(c, boot, params, s.fd, &s.heap_lo) : bring_region(c, boot, params, s.fd, &s.heap_lo);
     if (err)
         return err; /* the caller ends the job, which frees everything */
-    node_barrier(c);
+    if (!boot->is_new)
+        node_barrier(c);
     err = compare_settings(c);
     if (err)
         return err;
@@ -381,11 +304,11 @@ int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params,
     munmap(c, head);
     s.base = mmap(NULL, s.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s.fd, 0);
     if (s.base == MAP_FAILED)
-        return no_addresses(params->heap_bytes, s.n);
+        return shi_shm_no_addresses(params->heap_bytes, s.n);
     s.record = s.base + records_off(s.n);
     s.peers_off = peers_off(boot);
     madvise(s.base, s.bytes, MADV_DONTDUMP); /* a core file needs this PE's heap, not all heaps */
-    s.region = ((struct control *)s.base)->region;
+    s.region = ((struct shi_shm_control *)s.base)->region;
     shi_doorbell_up(s.base + doorbells_off(s.n), s.n, boot->local_index, s.base);
     s.oversubscribed = is_oversubscribed(s.region, s.n);
     *out = s;
@@ -409,7 +332,7 @@ void shi_shm_leave(struct shi_shm *s, int local_index)
 {
     if (!s->base)
         return;
-    size_t heap = heap_mapping(s->region[local_index].heap_bytes);
+    size_t heap = shi_shm_heap_mapping(s->region[local_index].heap_bytes);
     shi_doorbell_leave();
     munmap((void *)s->heap_lo, heap);
     munmap(s->base, s->bytes);
@@ -427,7 +350,7 @@ static int map_own(void *at, size_t bytes, int fd, uint64_t off)
 
 int shi_shm_reserve(const struct shi_shm *s, size_t bytes, uint64_t *off)
 {
-    struct control *c = (struct control *)s->base;
+    struct shi_shm_control *c = (struct shi_shm_control *)s->base;
     size_t all = shi_round_up(bytes, SHI_HUGE_BYTES);
     for (int i = 0; i < SPARES; i++)
         if (spare[i].bytes == all) {
@@ -461,7 +384,7 @@ void shi_shm_release(const struct shi_shm *s, uint64_t off, size_t bytes)
 void *shi_shm_map(const struct shi_shm *s, void *at, uint64_t off, size_t bytes, int own)
 {
     int flags = (own ? MAP_PRIVATE : MAP_SHARED) | (at ? MAP_FIXED : 0) | MAP_NORESERVE, aligned = !at && bytes >= SHI_HUGE_BYTES;
-    void *p = aligned ? map_aligned(s->fd, off, bytes) : mmap(at, bytes, PROT_READ | PROT_WRITE, flags, s->fd, (off_t)off);
+    void *p = aligned ? shi_shm_map_aligned(s->fd, off, bytes) : mmap(at, bytes, PROT_READ | PROT_WRITE, flags, s->fd, (off_t)off);
     if (p == MAP_FAILED)
         return NULL;
     madvise(p, bytes, at ? MADV_DODUMP : MADV_DONTDUMP);
@@ -477,12 +400,12 @@ int shi_shm_forked(const struct shi_shm *s, int local)
 
 int shi_shm_aborted(const struct shi_shm *s)
 {
-    return __atomic_load_n(&((struct control *)s->base)->abort, __ATOMIC_RELAXED);
+    return __atomic_load_n(&((struct shi_shm_control *)s->base)->abort, __ATOMIC_RELAXED);
 }
 
 int shi_shm_abort(const struct shi_shm *s, int status)
 {
     int32_t none = 0;
-    return __atomic_compare_exchange_n(&((struct control *)s->base)->abort, &none, (status & 0xff) + 1, 0, __ATOMIC_RELAXED,
+    return __atomic_compare_exchange_n(&((struct shi_shm_control *)s->base)->abort, &none, (status & 0xff) + 1, 0, __ATOMIC_RELAXED,
                                        __ATOMIC_RELAXED);
 }

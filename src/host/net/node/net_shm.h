@@ -10,26 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/boot/boot.h"
-#include "host/policy/place.h"
-#include "host/util/config.h"
-
-enum { SHI_SHM_RECORD_BYTES = 448 };
-
-/* What one PE brings. Addresses are its own; offsets count from the start of the node's file. */
-struct shi_shm_region {
-    uint64_t sync_off, am_off, heap_off, data_off;
-    uint64_t heap_bytes, data_bytes;
-    uint64_t exe_id;    /* equal where static data has the same layout */
-    uint64_t cpus[SHI_CPU_WORDS]; /* affinity mask */
-    int pe, pid;
-    struct shi_config_equal settings;
-    uint32_t waits;     /* how many waits for all PEs of the node the PE has begun in shmem_init (net_shm.c) */
-    uint64_t held;      /* held by the agent that changes a word of this PE's device heap: a proxy of the node
-                         * (proxy/staged.c), or this PE's thread that polls the network (stream_device.c) */
-    uint32_t left_job;  /* 1: the PE's process may end, and has not failed (host/survive/survive.h) */
-    uint64_t waited_ns; /* the last time at which the PE waited, or half a millisecond earlier; the end of the sleep in which it waits (ops/wait.c) */
-};
+#include "host/net/node/shm_region.h"
 
 struct shi_shm {
     int fd;                       /* close-on-exec; kept open for fork and for peers that still attach */
@@ -43,19 +24,7 @@ struct shi_shm {
     int oversubscribed;                  /* more PEs than the cores they may run on together */
 };
 
-/* Parameters of a PE. remap puts the static data [data_lo, + data_bytes) onto the file: 0 or -errno. fill_peers writes n entries of
- * peer_bytes, by the first PE of the node, before another opens the file. */
-struct shi_shm_params {
-    size_t sync_bytes, am_bytes, heap_bytes, data_bytes;
-    uint64_t exe_id;
-    struct shi_config_equal settings; /* a job whose PEs differ in one does not start */
-    int prefault;
-    int (*remap)(int fd, uint64_t off);
-    size_t peer_bytes;
-    void (*fill_peers)(void *peers, int n);
-};
-
-/* Collective over the node. 0 and *out, or -errno after one logged line. The memory stays mapped until the process ends or joins another
+/* Collective over the node, but for a process that takes the place of one that has died: that waits for shmemx_grow. 0 and *out, or -errno after one logged line. The memory stays mapped until the process ends or joins another
  * job, as the program uses its static data after shmem_finalize, and a later shmem_init the heap. */
 int shi_shm_up(const struct shi_boot *boot, const struct shi_shm_params *params, struct shi_shm *out);
 
@@ -100,6 +69,11 @@ static inline uint64_t *shi_shm_waited(const struct shi_shm *s, int i)
 static inline uint32_t *shi_shm_left_job(const struct shi_shm *s, int i)
 {
     return (uint32_t *)&s->region[i].left_job;
+}
+
+static inline struct shi_shm_join *shi_shm_join_of(const struct shi_shm *s, int i)
+{
+    return (struct shi_shm_join *)&s->region[i].join;
 }
 
 /* Node-wide abort flag, polled by wait loops: 0, or the exit status plus 1. */

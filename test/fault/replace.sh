@@ -1,0 +1,43 @@
+#!/bin/sh
+# replace.sh - PEs that are killed at any time, by seed, also while they join, and that oshrun --replace starts again: all go on together.
+# Catches: a message, a lock, a counter of collectives or a block of the heap that a new PE has otherwise than the others; PEs that disagree about the new ones; a
+# join that waits for a dead PE; a process that stays.
+#
+# FULMAR_KILLS=1000 kills so many PEs.
+. "${top_srcdir:=.}/test/tap.sh"
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+program=$top_builddir/test/fault/replace
+SHMEM_SYMMETRIC_SIZE=4m
+export SHMEM_SYMMETRIC_SIZE
+
+kills() { # PEs, how many of them die, within microseconds, steps: one job; all that are left are in one team
+    seed=$((seed + 1)) killed=$((killed + $2))
+    # shellcheck disable=SC2086
+    timeout 60 $OSHRUN --replace=9 -n $1 "$program" $seed $2 $3 $4 >"$dir/log" 2>&1
+    status=$?
+    right=$(grep -c '^right: ' "$dir/log")
+    [ $status = 0 ] && [ "$right" -gt 0 ] && [ "$(grep -c "^right: $right PEs" "$dir/log")" = "$right" ] && ! grep -q '^wrong' "$dir/log" &&
+        [ "$right" = "$1" ] && grep -q 'started again' "$dir/log" && return
+    echo "seed $seed: $1 PEs, $2 die within $3 us, $4 steps: status $status" >>"$dir/wrong"
+    cat "$dir/log" >>"$dir/wrong"
+}
+
+seed=${FULMAR_SEED:-0} killed=0
+while [ $killed -lt "${FULMAR_KILLS:-16}" ]; do
+    kills 2 1 20000 20000
+    kills 4 1 20000 20000
+    kills 4 2 100000 20000
+    kills 5 4 400000 20000
+done
+[ ! -s "$dir/wrong" ]
+ok $? "$killed PEs die in $seed jobs and are started again" "$dir/wrong"
+# Catches: shmemx_grow without a launcher that starts PEs again, which waits.
+timeout 60 $OSHRUN --survive -n 3 "$program" 7 1 10000 2000 >"$dir/log" 2>&1
+[ $? = 0 ] && [ "$(grep -c '^right: 2 PEs' "$dir/log")" = 2 ]
+ok $? "without --replace a team of those that live" "$dir/log"
+# Catches: new PEs that join over the network, half.
+SHMEM_TRANSPORT=ofi timeout 60 $OSHRUN --replace -n 3 "$program" 7 1 10000 2000 >"$dir/log" 2>&1
+grep -q ' shmemx_grow: new PEs cannot join over the network' "$dir/log"
+ok $? "one line over the network" "$dir/log"
+plan
