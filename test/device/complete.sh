@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # complete.sh - quiet and fence for some PEs, and flush, in kernels, against an oracle: in memory that the host can and cannot access, direct and
-# by the ring, and over the network, as OpenCL C, CUDA C++ and SYCL.
+# by the ring, over the network, and on two hosts, as OpenCL C, CUDA C++ and SYCL.
 . "${top_srcdir:=.}/test/device/run.sh"
+command -v mpirun > /dev/null || skip_all "Open MPI (openmpi-bin) is not installed"
+need_hosts "$0"
+work=$FAKE_HOSTS
 
 cat > "$work/complete.cl" << 'END'
 #include <shmemg.h>
@@ -104,11 +107,13 @@ for way in $ways; do
         done
     done
 done
-# Over libfabric; and with requests that the proxy makes late.
+# Over libfabric; on two hosts; and with requests that the proxy makes late.
 for way in $ways; do
     use_way "$way"
     SHMEM_TRANSPORT=ofi run 2 1 "$work/complete-${way%:*}"
     ok $? "${way%:*}, 2 PEs over the network" "$work/log"
+    SHMEM_TEST_SPIN=0 timeout 120 "$hosts" in h1 $OSHRUN -n 4 -H h1:2,h2:2 "$work/complete-${way%:*}" > "$work/log" 2>&1
+    ok $? "${way%:*}, 4 PEs on two hosts" "$work/log"
     SHMEM_CHECK=1 run 2 1 "$work/complete-${way%:*}"
     ok $? "${way%:*}, 2 PEs, SHMEM_CHECK=1" "$work/log"
 done
