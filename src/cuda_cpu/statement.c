@@ -325,7 +325,7 @@ void ptx_statements(struct ptx *p, uint32_t fn)
 {
     uint32_t scopes[64], depth = 0;
     p->labels.n = 0;
-    p->source = (struct ptx_source){0, 0};
+    p->source = p->innermost = (struct ptx_source){0, 0};
     for (;;) {
         if (p->tok.kind == T_END)
             ptx_fail(p, "the function has no end");

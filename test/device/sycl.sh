@@ -8,7 +8,7 @@ work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 find_sycl "$work/jit" || skip_all "$no_sycl"
 
-$OSHCXX --sycl -O2 "$top_srcdir/test/device/sycl.cpp" -o "$work/api" > "$work/log" 2>&1
+$OSHCXX --sycl -O0 -Xclang -disable-O0-optnone "$top_srcdir/test/device/sycl.cpp" -o "$work/api" > "$work/log" 2>&1
 ok $? "the program compiles" "$work/log"
 timeout 150 $OSHRUN -n 1 "$work/api" > "$work/log" 2>&1 && grep -q 'all as expected' "$work/log" # compiles the kernels once for all PEs
 ok $? "1 PE" "$work/log"
