@@ -2,9 +2,9 @@
  * replace.c - for replace.sh: PEs work, some are killed at a time that the seed gives, also while they join; the others let in those that oshrun has started
  * again, and all go on.
  *
- * usage: replace SEED VICTIMS MOST_US STEPS. Each of VICTIMS PEs is killed within MOST_US microseconds after the start of the steps; one of four
+ * usage: replace SEED VICTIMS MOST_US STEPS [all]. Each of VICTIMS PEs is killed within MOST_US microseconds after the start of the steps; one of four
  * processes that are started again, at some time of its start. Each PE that lives prints one line that begins with "right", with the number of PEs, or says
- * what was wrong and ends with 1.
+ * what was wrong and ends with 1. all: they grow until no PE is missing.
  */
 #include <pthread.h>
 #include <shmem.h>
@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 16, WAIT_MS = 3000, WORDS = 100 };
+enum { MOST = 16, WAIT_MS = 40000, WORDS = 100 };
 
 static uint64_t seed;
-static int me, n, team_me, team_n, grown, joined;
+static int me, n, needs_all, team_me, team_n, grown, joined;
 static shmem_team_t team;
 static uint64_t added[MOST];          /* this PE's completed updates of each PE's counter[me] */
 static uint64_t counter[MOST];        /* symmetric: by the PE that updates it */
@@ -155,7 +155,8 @@ static int agree(uint64_t well)
 static void grow(int is_new)
 {
     int well = 0;
-    while (!well) { /* a new PE that has not got everything stays one for the others */
+    while (!well || (needs_all && team_n < n)) { /* a new PE that has not got everything stays one for the others */
+        is_new &= !well;
         shmem_team_t t;
         int count = shmemx_grow(WAIT_MS, &t);
         if (count < 0)
@@ -267,8 +268,9 @@ static int message(void)
 int main(int argc, char **argv)
 {
     static int (*const steps[])(void) = {sum, update, under_lock, heap, message, sum};
-    if (argc != 5)
+    if (argc != 5 && argc != 6)
         return 2;
+    needs_all = argc == 6;
     seed = strtoull(argv[1], NULL, 10);
     uint64_t own = seed * 1000003 + (uint64_t)getpid();
     if (getenv("FULMAR_REPLACES") && next(&own) % 4 == 0)

@@ -14,7 +14,7 @@ export SHMEM_SYMMETRIC_SIZE
 kills() { # PEs, how many of them die, within microseconds, steps: one job; all that are left are in one team
     seed=$((seed + 1)) killed=$((killed + $2))
     # shellcheck disable=SC2086
-    timeout 60 $OSHRUN --replace=9 -n $1 "$program" $seed $2 $3 $4 >"$dir/log" 2>&1
+    timeout 120 $OSHRUN --replace=99 -n $1 "$program" $seed $2 $3 $4 all >"$dir/log" 2>&1
     status=$?
     right=$(grep -c '^right: ' "$dir/log")
     [ $status = 0 ] && [ "$right" -gt 0 ] && [ "$(grep -c "^right: $right PEs" "$dir/log")" = "$right" ] && ! grep -q '^wrong' "$dir/log" &&
