@@ -244,6 +244,22 @@ int shi_agree_members(const char *routine, struct shmem_team *t, struct shi_agre
     return n_dead;
 }
 
+enum { SLOT_WORDS = SHI_SLOTS / 64 };
+_Static_assert(SLOT_WORDS < (int)SHI_AGREE_ALL, "a record has the free slots, and a word more");
+
+void shi_agree_offers(const char *routine, struct shmem_team *t, struct shi_offer *all, char *dead)
+{
+    struct shi_agree_record r = {.most = {all->clock, all->generation}};
+    memcpy(r.all, all->slot_free, sizeof all->slot_free);
+    r.all[SLOT_WORDS] = (uint64_t)(all->ok != 0) | (uint64_t)!all->threads << 1;
+    shi_agree_members(routine, t, &r, dead);
+    memcpy(all->slot_free, r.all, sizeof all->slot_free);
+    all->clock = r.most[0];
+    all->generation = r.most[1];
+    all->ok = r.all[SLOT_WORDS] & 1;
+    all->threads = !(r.all[SLOT_WORDS] >> 1 & 1);
+}
+
 void shi_agree_prepare(uint64_t number)
 {
     shi_spin_lock(&lock);

@@ -24,6 +24,9 @@ shi_message_take shi_agree_take;
  */
 int shi_agree_members(const char *routine, struct shmem_team *t, struct shi_agree_record *record, char *dead);
 
+/* The same of what members offer to a split: *all becomes the merge. */
+void shi_agree_offers(const char *routine, struct shmem_team *t, struct shi_offer *all, char *dead);
+
 /* The same of the world, without a result; it also ends when over() is 1: another PE knows that all living ones have called. */
 void shi_agree_all(const char *routine, int (*over)(void));
 

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,8 +20,6 @@
 #include "host/survive/watch.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
-
-enum { SLOT_WORDS = SHI_SLOTS / 64 };
 
 /* What a new process gets: then the team's members, and the parts of the heap. */
 struct gift {
@@ -148,20 +145,13 @@ static int lowest(const char *dead)
 static int gather(struct shmem_team *t, struct shi_offer *all, void *arg)
 {
     struct grow *g = arg;
-    struct shi_agree_record none = {.most = {0}}, r = {.most = {all->clock, all->generation}};
+    struct shi_agree_record none = {.most = {0}};
     if (!g->chosen++) {
         shi_agree_members(g->routine, t, &none, g->dead);
         if (lowest(g->dead) == shi_world.pe)
             choose(g->dead);
     }
-    memcpy(r.all, all->slot_free, sizeof all->slot_free);
-    r.all[SLOT_WORDS] = (uint64_t)(all->ok != 0) | (uint64_t)!all->threads << 1;
-    shi_agree_members(g->routine, t, &r, g->dead);
-    memcpy(all->slot_free, r.all, sizeof all->slot_free);
-    all->clock = r.most[0];
-    all->generation = r.most[1];
-    all->ok = r.all[SLOT_WORDS] & 1;
-    all->threads = !(r.all[SLOT_WORDS] >> 1 & 1);
+    shi_agree_offers(g->routine, t, all, g->dead);
     g->all.size = 0;
     for (int pe = 0; pe < t->n; pe++)
         if (!g->dead[pe] || is_chosen(pe))

@@ -1,13 +1,9 @@
 /* shrink.c - a team of the members that live: a split whose offers are merged by an agreement. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "host/survive/agree.h"
 #include "host/survive/survive.h"
 #include "host/util/log.h"
-
-enum { SLOT_WORDS = SHI_SLOTS / 64 };
-_Static_assert(SLOT_WORDS < (int)SHI_AGREE_ALL, "a record has the free slots, and a word more");
 
 struct shrink {
     struct shi_subset living;
@@ -18,15 +14,7 @@ struct shrink {
 static int gather(struct shmem_team *t, struct shi_offer *all, void *arg)
 {
     struct shrink *s = arg;
-    struct shi_agree_record r = {.most = {all->clock, all->generation}};
-    memcpy(r.all, all->slot_free, sizeof all->slot_free);
-    r.all[SLOT_WORDS] = (uint64_t)(all->ok != 0) | (uint64_t)!all->threads << 1;
-    shi_agree_members(t->routine, t, &r, s->dead);
-    memcpy(all->slot_free, r.all, sizeof all->slot_free);
-    all->clock = r.most[0];
-    all->generation = r.most[1];
-    all->ok = r.all[SLOT_WORDS] & 1;
-    all->threads = !(r.all[SLOT_WORDS] >> 1 & 1);
+    shi_agree_offers(t->routine, t, all, s->dead);
     s->living.size = 0;
     for (int i = 0; i < t->n; i++)
         if (!s->dead[i])
