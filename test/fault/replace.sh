@@ -36,6 +36,12 @@ ok $? "$killed PEs die in $seed jobs and are started again" "$dir/wrong"
 timeout 60 $OSHRUN --survive -n 3 "$program" 7 1 10000 2000 >"$dir/log" 2>&1
 [ $? = 0 ] && [ "$(grep -c '^right: 2 PEs' "$dir/log")" = 2 ]
 ok $? "without --replace a team of those that live" "$dir/log"
+# Catches: new processes that wait for each other, when all PEs that could let them in have died.
+for at in choice go; do
+    timeout 60 $OSHRUN --replace=2 -n 3 "${program%replace}last" $at >"$dir/log" 2>&1
+    [ $? = 1 ] && grep -q 'fulmar: PE [12]: .*have died' "$dir/log" && ! grep -q '^wrong' "$dir/log"
+    ok $? "the last PE that can let in others dies at its $at" "$dir/log"
+done
 # Catches: new PEs that join over the network, half.
 SHMEM_TRANSPORT=ofi timeout 60 $OSHRUN --replace -n 3 "$program" 7 1 10000 2000 >"$dir/log" 2>&1
 grep -q ' shmemx_grow: new PEs cannot join over the network' "$dir/log"

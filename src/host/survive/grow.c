@@ -204,19 +204,24 @@ static void let_in(const struct shmem_team *t)
     }
 }
 
-/* The lowest PE that lives and is not new lets them in; another one does when it dies. */
+/* The lowest PE that lives and is not new lets them in; another one does when it dies. When none is left, no process that still waits can join. */
 static int all_are_in(const struct shmem_team *t)
 {
-    int all = 1, first = -1;
+    int all = 1, first = -1, waiting = -1;
     for (int i = 0; i < t->n; i++) {
         int pe = shi_team_world_pe(t, i), at = local_of(pe);
         if (shi_failed_is(pe))
             continue;
+        uint64_t who = __atomic_load_n(&join_of(at)->who, __ATOMIC_ACQUIRE); /* A3 */
         if (is_chosen(pe))
-            all &= __atomic_load_n(&join_of(at)->who, __ATOMIC_ACQUIRE) == joiner(at, SHI_JOIN_READY); /* A3 */
+            all &= who == joiner(at, SHI_JOIN_READY);
         else if (first < 0)
             first = pe;
+        if (is_chosen(pe) && who == joiner(at, SHI_JOIN_WAITS))
+            waiting = pe;
     }
+    if (first < 0 && waiting >= 0)
+        shi_die("shmem_init", "all PEs that could let in PE %d have died", waiting);
     if (!all && first == shi_world.pe)
         let_in(t);
     return all;

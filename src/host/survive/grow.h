@@ -11,7 +11,8 @@
  *   wait until all are READY or have died                          wait until all are READY or have died
  *   agree, with the new PEs                                        agree, with the others; shmem_init returns
  *
- * A PE that dies meanwhile is a failed member of the new team. A choice is written before the second agreement or not at all, so all read the same after it.
+ * A PE that dies meanwhile is a failed member of the new team. When no PE is left that could let in a new process, the processes that wait end. Model: test/model/join.pml.
+ * A choice is written before the second agreement or not at all, so all read the same after it.
  */
 #ifndef SHI_GROW_H
 #define SHI_GROW_H

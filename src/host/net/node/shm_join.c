@@ -42,6 +42,12 @@ static int lives(int pid)
     return is;
 }
 
+/* Processes that wait let in no other one. */
+static int can_let_in(const struct shi_shm_region *r)
+{
+    return __atomic_load_n(&r->join.who, __ATOMIC_RELAXED) != shi_shm_joiner(r->pid, SHI_JOIN_WAITS) && lives(r->pid);
+}
+
 /* 0; -ECANCELED: the others end or have ended; -EOWNERDEAD: all have died. */
 static int look_at_job(const struct shi_shm_control *c, int n, int me)
 {
@@ -49,7 +55,7 @@ static int look_at_job(const struct shi_shm_control *c, int n, int me)
     for (int i = 0; i < n; i++) {
         if (__atomic_load_n(&c->region[i].left_job, __ATOMIC_RELAXED))
             return -ECANCELED;
-        alive |= i != me && lives(c->region[i].pid);
+        alive |= i != me && can_let_in(&c->region[i]);
     }
     return __atomic_load_n(&c->abort, __ATOMIC_RELAXED) ? -ECANCELED : alive ? 0 : -EOWNERDEAD;
 }

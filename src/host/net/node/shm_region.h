@@ -12,7 +12,7 @@
 enum { SHI_SHM_RECORD_BYTES = 448 };
 
 /* A process that takes the place of the node's i-th PE, which has died (host/survive/grow.h). `who` is shi_shm_joiner of the process and a state.
- * It stores WAITS and READY; a PE that lives replaces WAITS by GO. What the others store is there before GO (R2 -> A2). */
+ * It stores WAITS and READY; a PE that lives replaces WAITS by GO. What the others store is there before GO (R2 -> A2). Model: test/model/join.pml. */
 enum shi_shm_join_state { SHI_JOIN_NONE, SHI_JOIN_WAITS, SHI_JOIN_GO, SHI_JOIN_READY };
 struct shi_shm_join {
     uint64_t who;        /* R2 -> A2; and R3 -> A3: what a READY process has done */
