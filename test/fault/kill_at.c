@@ -2,7 +2,7 @@
  * kill_at.c - run a program as a PE, and kill it before or after its n-th system call.
  *
  * usage: kill_at PE N FILE PROGRAM... Other PEs than PE run the program as it is. N 0: kill nothing, and write to FILE how often the process entered or
- * left a system call, counting all its threads, from the program's start on. A child traces the process, which stays the child of the launcher.
+ * left a system call, counting all its threads, from the program's start on; sched_yield, of which waits make any number, does not count. A child traces the process, which stays the child of the launcher.
  */
 #include <errno.h>
 #include <signal.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +26,16 @@ static void write_count(const char *file, long n)
         fprintf(f, "%ld\n", n);
         fclose(f);
     }
+}
+
+/* The thread has entered a system call, or leaves it; it counts. */
+static int counts(pid_t thread)
+{
+    static char yields[4096];
+    struct __ptrace_syscall_info is;
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof is, &is) > 0 && is.op == PTRACE_SYSCALL_INFO_ENTRY)
+        yields[thread % 4096] = is.entry.nr == SYS_sched_yield;
+    return !yields[thread % 4096];
 }
 
 /* The tracer: until the process ends. */
@@ -50,7 +61,7 @@ static _Noreturn void trace(pid_t pid, long at, const char *file, int ready)
         int sig = WSTOPSIG(status), event = status >> 16;
         if (event == PTRACE_EVENT_EXEC)
             started = 1;
-        if (sig == (SIGTRAP | 0x80) && started && ++n == at)
+        if (sig == (SIGTRAP | 0x80) && started && counts(of) && ++n == at)
             kill(pid, SIGKILL);
         ptrace(PTRACE_SYSCALL, of, 0, sig == (SIGTRAP | 0x80) || event ? 0 : sig);
     }

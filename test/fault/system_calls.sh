@@ -3,7 +3,7 @@
 # it dies in shmem_init, the job ends with a line.
 # Catches: a state that a death leaves half made, in shared memory, at the launcher, in shmem_init and shmem_finalize.
 #
-# FULMAR_KILLS=N kills at N of them, all: at each; FULMAR_SEED: other ones.
+# FULMAR_KILLS=N kills at N of them, all: at each, all/10: at each tenth one, from the one with the number FULMAR_SEED on. FULMAR_SEED: other ones.
 . "${top_srcdir:=.}/test/tap.sh"
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
@@ -42,10 +42,15 @@ seed=${FULMAR_SEED:-1} killed=0 kills=${FULMAR_KILLS:-30}
 job 2 1 0
 [ $status = 0 ] && [ "$(grep -c '^right: ' "$dir/log")" = 2 ] && calls=$(cat "$dir/calls") && [ "$calls" -gt 100 ]
 ok $? "a PE that is traced and not killed ends as others do" "$dir/log"
-step=1
-[ "$kills" = all ] || step=$(((3 * calls + kills - 1) / kills))
+case $kills in
+all) step=1 ;;
+all/*) step=${kills#all/} ;;
+*) step=$(((3 * calls + kills - 1) / kills)) ;;
+esac
+first=$seed
 for n in 2 3 4; do
-    at=$((1 + (seed * 7919 + n * 104729) % step))
+    job $n 1 0
+    calls=$(cat "$dir/calls") at=$((1 + (first + n * 104729) % step))
     while [ $at -le "$calls" ]; do
         kill_one $n $((at % n)) $at
         at=$((at + step)) seed=$((seed + 1))
