@@ -307,7 +307,7 @@ static void end_of_poll(const void *arg)
 static int arrive(const struct head *msg)
 {
     struct head *h = memcpy(malloc(msg->bytes), msg, msg->bytes);
-    h->tag = message_tag(h, 0);
+    h->tag = message_tag(h, 0, 0);
     int good = attempt(arrive_now, h);
     n_applied += good;
     n_refused += !good;

@@ -125,7 +125,7 @@ static void forge(void)
                                         .off = off + 8 * (uint64_t)k + 2048}, value);
             }
             for (int pe_of_port = 0; pe_of_port < 2 && open; pe_of_port++) {
-                m.h.tag = message_tag(&m.h, pe_of_port);
+                m.h.tag = message_tag(&m.h, 0, pe_of_port);
                 open = send_to(to, &m, m.h.bytes);
             }
         }

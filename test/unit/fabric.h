@@ -587,6 +587,11 @@ static int fabric_overdue(unsigned checks, struct shi_net_overdue *out)
     return 0;
 }
 
+static void fabric_renew(int pe)
+{
+    (void)pe;
+}
+
 static size_t fabric_reads; /* bytes that are being read from each PE */
 
 static size_t fabric_in_flight(const struct shi_net_lane *l, int pe, unsigned what)
@@ -597,73 +602,13 @@ static size_t fabric_in_flight(const struct shi_net_lane *l, int pe, unsigned wh
 
 const struct shi_net_ops shi_net_ofi = {
     .provider = fabric_provider, .error = fabric_error, .up = fabric_up, .address = fabric_address,
-    .connect = fabric_connect,
+    .connect = fabric_connect, .renew = fabric_renew,
     .expose = fabric_expose, .withdraw = fabric_withdraw, .lane = fabric_lane, .send_short = fabric_send_short,
     .send = fabric_send, .write = fabric_write, .read = fabric_read, .flush = fabric_flush,
     .in_flight = fabric_in_flight, .overdue = fabric_overdue, .refused = fabric_overdue, .poll = fabric_no_poll,
     .idle_wait = fabric_idle_wait, .wake = fabric_nothing, .met = fabric_nothing, .down = fabric_nothing,
 };
 
-/* ---- up ----------------------------------------------------------------------------------------------------------- */
-
-static int fabric_publish(const char *key, const void *data, size_t bytes)
-{
-    (void)key, (void)data, (void)bytes;
-    return 0;
-}
-
-static int fabric_fence(void)
-{
-    return 0;
-}
-
-/* `data` holds the caller's own record, which is the other PE's, too; fabric_open adds the memory of the other PEs. */
-static int fabric_lookup(int pe, const char *key, void *data, size_t bytes)
-{
-    (void)pe, (void)key, (void)data, (void)bytes;
-    return 0;
-}
-
-/* Bring up the streams of all PEs, PE i with the regions own[i]. */
-static void fabric_open(const struct shi_net_limits *limits, unsigned seed,
-                        struct shi_stream_region (*own)[SHI_REGIONS])
-{
-    static const struct shi_boot_ops ops = {.publish = fabric_publish, .fence = fabric_fence, .lookup = fabric_lookup};
-    const struct shi_config config = {.bcopy_bytes = -1, .heartbeat = fabric_heartbeat};
-    memset(&fabric, 0, sizeof fabric);
-    fabric.limits = *limits;
-    fabric.limits.message_bytes = SHI_NET_LONGEST_BYTES;
-    fabric.refusals = fabric.patience = fabric.pace = 1;
-    fabric.random = seed * 2654435761u + 1;
-    static _Alignas(64) char record[PES][PES * SHI_SHM_RECORD_BYTES];
-    memset(record, 0, sizeof record);
-    for (int pe = 0; pe < PES; pe++) {
-        const struct shi_stream_node node = {.record = record[pe]};
-        struct shi_boot boot = {.ops = &ops, .pe = pe, .n_pes = PES, .n_local = 1, .has_secret = 1, .local_pe = &pe};
-        fabric.last[pe] = &fabric.inbox[pe];
-        fabric.last_immediate[pe] = &fabric.immediate[pe];
-        fabric.pe = pe;
-        for (int i = 0; i < LANES; i++) {
-            fabric.lane[pe][i].pub.index = i;
-            fabric.lane[pe][i].pe = pe;
-            pthread_mutex_init(&fabric.lane[pe][i].pub.lock, NULL);
-        }
-        if (shi_stream_up(&boot, &config, &node, own[pe], 1))
-            abort();
-        for (int i = 0; i < LANES; i++)
-            shi_stream_lane(i);
-        if (own[pe][SHI_REGION_DEVICE].device)
-            shi_stream_device_up(own[pe][SHI_REGION_DEVICE].device, SLOTS_OF_DEVICE);
-        fabric.net[pe] = shi_stream_net;
-    }
-    for (int pe = 0; pe < PES; pe++)
-        for (int other = 0; other < PES; other++)
-            memcpy(fabric.net[pe].memory[other], fabric.net[other].memory[other], sizeof *fabric.net[pe].memory);
-    for (int pe = 0; pe < PES; pe++)
-        for (int other = 0; fabric.net[pe].written.peer && other < PES; other++)
-            fabric.net[pe].written.peer[other] = fabric.net[other].written.own;
-    fabric.pe = 0;
-    shi_stream_net = fabric.net[0];
-}
+#include "fabric_up.h" /* over the functions above */
 
 #endif

@@ -166,9 +166,10 @@ static long n_steps = STEPS, n_done;
 static unsigned seed = 1;
 static clock_t limit; /* of processor time for one network; 0: none */
 
+static struct shi_stream_region own[PES][SHI_REGIONS];
+
 static void open_all(const struct shi_net_limits *limits)
 {
-    static struct shi_stream_region own[PES][SHI_REGIONS];
     for (int pe = 0; pe < PES; pe++) {
         own[pe][SHI_REGION_HEAP] = (struct shi_stream_region){.base = (char *)memory[pe].area, .bytes = sizeof memory[pe].area};
         own[pe][SHI_REGION_DATA] = (struct shi_stream_region){.base = (char *)memory[pe].pattern, .bytes = sizeof memory[pe].pattern};
@@ -725,7 +726,7 @@ static void long_with_device_record(void)
         fabric_be(1);
         *r = (struct record){.op = OP_PUT, .region = SHI_REGION_DEVICE, .bytes = BYTES - sizeof *h - sizeof *r};
         write_head(h, 0, BYTES, 0, 0, 0, 1, 0);
-        h->tag = message_tag(h, 1);
+        h->tag = message_tag(h, 0, 1);
         shi_stream_arrive(message, BYTES);
         shi_stream_arrive(NULL, 0);
         CHECKF(0, "it is accepted");
@@ -950,7 +951,7 @@ int main(int argc, char **argv)
     RUN(failures, "a failed transfer ends the job with a line");
     RUN(copies_fail, "a failed copy of the device ends the job with a line");
     RUN(lost, "a message that is lost ends the job with a line");
-    RUN(gone, "a PE that is gone: what is sent to it ends, what it has sent is not taken");
+    RUN(gone, "a PE that is gone: what is sent to it ends, what it has sent is not taken; another process in its place");
     RUN(read_slowly, "a silent PE from which much is read has time until all of it could have come");
     RUN(long_with_device_record, "a long message cannot wait for copies");
     RUN(registered, "registered memory and its rights");

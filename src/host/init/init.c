@@ -219,6 +219,11 @@ static void node_barrier(void)
     shi_shm_barrier(&shi_world.shm);
 }
 
+static uint32_t life_of(int i)
+{
+    return shi_shm_join_of(&shi_world.shm, i)->times;
+}
+
 /* Start the network if some PE is not on this node. 0 or -errno. */
 static int join_network(const struct shi_statics *st)
 {
@@ -233,7 +238,7 @@ static int join_network(const struct shi_statics *st)
         [SHI_REGION_DATA] = {.base = (char *)st->lo - st->relro_bytes, .bytes = st->relro_bytes + st->bytes,
                              .registered = shm->base + mine->data_off, .read_only = st->relro_bytes},
         [SHI_REGION_SYNC] = {.base = shm->base + mine->sync_off, .bytes = shi_team_sync_bytes(shi_world.n_pes)}};
-    const struct shi_stream_node node = {.record = shm->record, .barrier = node_barrier};
+    const struct shi_stream_node node = {.record = shm->record, .barrier = node_barrier, .life = life_of};
     if (shi_world.config.ofi_hmem == SHI_CONFIG_AUTO)
         shi_world.config.ofi_hmem = shi_device_is_expected(&shi_world.config.device);
     int err = shi_world.net_up ? 0 : shi_stream_up(&shi_world.boot, &shi_world.config, &node, own, st->exe_id);

@@ -11,6 +11,8 @@
 
 #include "host/net/am/am.h"
 #include "host/net/node/doorbell.h"
+#include "host/net/stream/lost.h"
+#include "host/net/stream/stream.h"
 #include "host/ops/added.h"
 #include "host/ops/heap.h"
 #include "host/ops/wait.h"
@@ -31,6 +33,7 @@ struct gift {
 static struct {
     uint32_t rounds;            /* of shmemx_grow; the same at all */
     int is_new;
+    int is_outside;             /* relaxed: cleared once; a thread that sees it late leaves a message to others */
     struct shmem_team *joined;  /* of a new process, until shmemx_grow returns it */
     struct gift *gift;          /* the same, mapped */
     size_t gift_bytes;
@@ -40,6 +43,11 @@ static struct {
 int shi_grow_is_new(void)
 {
     return own.is_new;
+}
+
+int shi_grow_is_outside(void)
+{
+    return __atomic_load_n(&own.is_outside, __ATOMIC_RELAXED);
 }
 
 int shi_grow_has(void)
@@ -73,6 +81,23 @@ static uint64_t joiner(int i, enum shi_shm_join_state state)
     return shi_shm_joiner(shi_world.shm.region[i].pid, state);
 }
 
+/* The state of the process that was chosen for the place. */
+static enum shi_shm_join_state state_of(int i)
+{
+    uint64_t who = __atomic_load_n(&join_of(i)->who, __ATOMIC_ACQUIRE); /* A3, A4 */
+    return who >> 8 == joiner(i, 0) >> 8 ? (enum shi_shm_join_state)(who & 0xff) : SHI_JOIN_NONE;
+}
+
+static int is_one_node(void)
+{
+    return shi_world.shm.n == shi_world.n_pes;
+}
+
+uint32_t shi_grow_life(int pe)
+{
+    return is_one_node() ? join_of(local_of(pe))->times : 0;
+}
+
 static int waits(int i, uint64_t *who)
 {
     *who = __atomic_load_n(&join_of(i)->who, __ATOMIC_ACQUIRE);
@@ -86,8 +111,8 @@ uint32_t shi_grow_holder(void)
 
 int shi_grow_has_holder_failed(uint32_t tail)
 {
-    int pe = (int)(tail & 0xffffff) - 1, has_lane = shi_world.lane != NULL;
-    return shi_failed_is(pe) || (!has_lane && (join_of(local_of(pe))->times & 0x7f) != tail >> 24);
+    int pe = (int)(tail & 0xffffff) - 1;
+    return shi_failed_is(pe) || (is_one_node() && (shi_grow_life(pe) & 0x7f) != tail >> 24);
 }
 
 /* ---- the PEs that live ---------------------------------------------------------------------------------------------------- */
@@ -164,8 +189,19 @@ static void take_back(const char *routine, int pe, uint64_t number)
 {
     SHI_WAIT_PROGRESS(shi_am_is_lost(pe), .routine = routine, .kind = SHI_FOR_OTHER, .words = "messages of a PE that died");
     shi_am_return(pe);
-    shi_failed_replace(pe, number);
-    shi_watch_again(local_of(pe));
+    shi_watch_again(local_of(pe), number);
+}
+
+/* Streams with the new PEs begin anew. */
+static void listen_to(const char *routine, const struct shmem_team *t)
+{
+    for (int i = 0; i < t->n; i++) {
+        int pe = shi_team_world_pe(t, i);
+        if (pe == shi_world.pe || !is_chosen(pe))
+            continue;
+        shi_stream_meet(pe, shi_grow_life(pe));
+        SHI_WAIT_PROGRESS(shi_failed_is(pe) || shi_stream_return(pe), .routine = routine, .kind = SHI_FOR_NETWORK, .of = pe);
+    }
 }
 
 /* Store what new processes get in the node's file. */
@@ -187,49 +223,60 @@ static int give(const struct shmem_team *t)
     return 0;
 }
 
-static void let_in(const struct shmem_team *t)
+/* From this state to the next one: WAITS to GO, READY to IN. */
+static void advance(const struct shmem_team *t, enum shi_shm_join_state from)
 {
     for (int i = 0; i < t->n; i++) {
         int at = local_of(shi_team_world_pe(t, i));
         struct shi_shm_join *j = join_of(at);
-        uint64_t waiting = joiner(at, SHI_JOIN_WAITS);
-        if (j->round != own.rounds || __atomic_load_n(&j->who, __ATOMIC_ACQUIRE) != waiting)
+        uint64_t before = joiner(at, from);
+        if (j->round != own.rounds || state_of(at) != from)
             continue;
-        if (!own.given_bytes && give(t))
-            shi_die("shmemx_grow", "out of memory for what new PEs have to know");
-        j->off = own.given_off;
-        j->bytes = own.given_bytes;
-        __atomic_compare_exchange_n(&j->who, &waiting, joiner(at, SHI_JOIN_GO), 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* R2 */
+        if (from == SHI_JOIN_WAITS) {
+            if (!own.given_bytes && give(t))
+                shi_die("shmemx_grow", "out of memory for what new PEs have to know");
+            j->off = own.given_off;
+            j->bytes = own.given_bytes;
+        }
+        __atomic_compare_exchange_n(&j->who, &before, joiner(at, from + 1), 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* R2, R4 */
         syscall(SYS_futex, &j->who, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     }
 }
 
-/* The lowest PE that lives and is not new lets them in; another one does when it dies. When none is left, no process that still waits can join. */
-static int all_are_in(const struct shmem_team *t)
+/* All new PEs that live have this state, READY or IN. The lowest PE that lives and is not new lets them go on; another one does when it dies. When none is left,
+ * no process that still waits can join. */
+static int are_all(const struct shmem_team *t, enum shi_shm_join_state state)
 {
+    const enum shi_shm_join_state from = state == SHI_JOIN_READY ? SHI_JOIN_WAITS : SHI_JOIN_READY;
     int all = 1, first = -1, waiting = -1;
     for (int i = 0; i < t->n; i++) {
-        int pe = shi_team_world_pe(t, i), at = local_of(pe);
+        int pe = shi_team_world_pe(t, i);
         if (shi_failed_is(pe))
             continue;
-        uint64_t who = __atomic_load_n(&join_of(at)->who, __ATOMIC_ACQUIRE); /* A3 */
-        if (is_chosen(pe))
-            all &= who == joiner(at, SHI_JOIN_READY);
-        else if (first < 0)
-            first = pe;
-        if (is_chosen(pe) && who == joiner(at, SHI_JOIN_WAITS))
-            waiting = pe;
+        enum shi_shm_join_state is = state_of(local_of(pe));
+        if (!is_chosen(pe)) {
+            first = first < 0 ? pe : first;
+            continue;
+        }
+        all &= is >= state;
+        waiting = is == from ? pe : waiting;
     }
     if (first < 0 && waiting >= 0)
         shi_die("shmem_init", "all PEs that could let in PE %d have died", waiting);
-    if (!all && first == shi_world.pe)
-        let_in(t);
+    if (waiting >= 0 && first == shi_world.pe)
+        advance(t, from);
     return all;
 }
 
-static void await_all_in(const char *routine, const struct shmem_team *t)
+static void await_all(const char *routine, const struct shmem_team *t, enum shi_shm_join_state state)
 {
-    SHI_WAIT_PROGRESS(all_are_in(t), .routine = routine, .kind = SHI_FOR_OTHER, .words = "new PEs have not joined");
+    SHI_WAIT_PROGRESS(are_all(t, state), .routine = routine, .kind = SHI_FOR_OTHER, .words = "new PEs have not joined");
+}
+
+static void meet(const char *routine, const struct shmem_team *t)
+{
+    await_all(routine, t, shi_world.lane ? SHI_JOIN_IN : SHI_JOIN_READY);
+    __atomic_store_n(&own.is_outside, 0, __ATOMIC_RELAXED);
     shi_agree_all(routine, NULL);
     if (own.given_bytes)
         shi_shm_release(&shi_world.shm, own.given_off, own.given_bytes);
@@ -239,7 +286,7 @@ static void await_all_in(const char *routine, const struct shmem_team *t)
 /* 0, or -ENOTSUP after one line. */
 static int is_possible(const char *routine)
 {
-    const char *what = shi_world.lane ? "over the network" : shi_world.dev_lo ? "with a device heap" : shi_added_any() ? "with memory added to the heaps" : NULL;
+    const char *what = !is_one_node() ? "a job on several hosts" : shi_world.lane && shi_stream_pins() ? "over a network that pins memory" : shi_world.dev_lo ? "with a device heap" : shi_added_any() ? "with memory added to the heaps" : NULL;
     if (what)
         shi_log_error("%s: new PEs cannot join %s", shi_log_routine(routine), what);
     return what ? -ENOTSUP : 0;
@@ -266,9 +313,14 @@ static int grow(const char *routine, uint64_t wait_ns, struct grow *g, struct sh
         }
     shi_agree_prepare(t->number);
     shi_agree_all(routine, NULL);
-    shi_agree_begin(t->number);
     shi_heap_order(shi_world.heap);
-    await_all_in(routine, t);
+    await_all(routine, t, SHI_JOIN_READY);
+    if (shi_world.lane) {
+        listen_to(routine, t);
+        shi_agree_all(routine, NULL);
+    }
+    shi_agree_begin(t->number);
+    meet(routine, t);
     return n_new;
 }
 
@@ -314,7 +366,7 @@ int shi_grow_up(void)
         return -EADDRINUSE;
     }
     own.rounds = own.gift->round;
-    own.is_new = 1;
+    own.is_new = own.is_outside = 1;
     shi_agree_prepare(own.gift->number);
     shi_agree_begin(own.gift->number);
     return 0;
@@ -343,5 +395,8 @@ void shi_grow_join(void)
     own.gift = NULL;
     int at = shi_world.boot.local_index;
     __atomic_store_n(&join_of(at)->who, joiner(at, SHI_JOIN_READY), __ATOMIC_RELEASE); /* R3 */
-    await_all_in("shmem_init", own.joined);
+    await_all("shmem_init", own.joined, SHI_JOIN_READY);
+    if (shi_world.lane)
+        listen_to("shmem_init", own.joined);
+    meet("shmem_init", own.joined);
 }

@@ -151,9 +151,11 @@ static int is_to_hear(enum shi_message_kind kind, int pe)
     return shi_world.peer[pe].remote || (kind != SHI_MESSAGE_LEFT && !is_over(pe));
 }
 
-static void tell_all(enum shi_message_kind kind, int what)
+static void tell_all(enum shi_message_kind kind, uint64_t what)
 {
-    const struct about a = {{shi_team_world.number, kind}, (uint64_t)what};
+    const struct about a = {{shi_team_world.number, kind}, what};
+    if (shi_grow_is_outside())
+        return;
     for (int pe = 0; pe < shi_world.n_pes; pe++)
         if (is_to_hear(kind, pe))
             shi_message_send(pe, &a.m, sizeof a);
@@ -164,7 +166,7 @@ static void tell_all(enum shi_message_kind kind, int what)
 static void on_failure(int pe, int is_certain)
 {
     if (shi_world.lane)
-        tell_all(SHI_MESSAGE_FAILED, pe);
+        tell_all(SHI_MESSAGE_FAILED, pe | (uint64_t)shi_grow_life(pe) << 32);
     shi_failed_add(pe);
     shi_am_lose(pe);
     if (shi_world.lane)
@@ -177,11 +179,14 @@ static void take_failure(struct shmem_team *t, int pe, const struct shi_message 
 {
     const struct about *a = (const struct about *)m;
     (void)t;
-    if (bytes != sizeof *a || a->what >= (uint64_t)shi_world.n_pes)
+    if (bytes != sizeof *a || (uint32_t)a->what >= (uint32_t)shi_world.n_pes)
         shi_am_refuse(pe, "an invalid failure of a PE");
-    if (a->what == (uint64_t)shi_world.pe)
+    int of = (int)(uint32_t)a->what;
+    if (a->what >> 32 != shi_grow_life(of))
+        return; /* of a process in whose place there is another one */
+    if (of == shi_world.pe)
         shi_die("network", "PE %d has lost the connection to this PE, and goes on without it (SHMEM_FAULTS=continue)", pe);
-    shi_watch_report((int)a->what);
+    shi_watch_report(of);
 }
 
 static void take_leave(struct shmem_team *t, int pe, const struct shi_message *m, size_t bytes)
@@ -306,7 +311,7 @@ void shi_survive_exit(int status)
     uint64_t *seq = shi_world.lane ? calloc((size_t)shi_world.n_pes, sizeof *seq) : NULL;
     if (!seq)
         return;
-    tell_all(SHI_MESSAGE_EXIT, status);
+    tell_all(SHI_MESSAGE_EXIT, (uint64_t)status);
     for (uint64_t end = shi_now_ns() + SHI_UNSENT_NS; (shi_message_unsent() || !shi_stream_delivered(seq)) && shi_now_ns() < end;)
         shi_progress();
 }
@@ -314,7 +319,7 @@ void shi_survive_exit(int status)
 /* The others need no message of this PE any more, and know that it leaves. */
 static void leave(void)
 {
-    tell_all(SHI_MESSAGE_LEFT, shi_world.pe);
+    tell_all(SHI_MESSAGE_LEFT, (uint64_t)shi_world.pe);
     deliver("shmem_finalize");
 }
 

@@ -4,7 +4,9 @@
  *   word           written by     read by               order
  *   reported[pe]   any thread     thread that watches   R1 -> A1 `some`: the thread that clears it finds the bytes that were set before it
  *   some           the same       the same
- *   fresh[i]       any thread     thread that watches   R2 -> A2 a descriptor + 1, that the latter takes
+ *   fresh[i]       any thread     thread that watches   a descriptor + 1, that the latter takes; written and taken under lock
+ *
+ * The lock is held while news are taken: none of a process that has died is taken for news of its successor.
  */
 #include "host/survive/watch.h"
 
@@ -19,6 +21,7 @@
 
 #include "host/net/stream/stream.h"
 #include "host/ops/state.h"
+#include "host/survive/failed.h"
 #include "host/survive/lifeline.h"
 #include "host/util/log.h"
 #include "host/util/thread.h"
@@ -29,10 +32,11 @@ static struct {
     uint8_t *reported; /* [n_pes] */
     int some;
     int *fresh; /* [n] pidfds of new processes, + 1 */
+    pthread_mutex_t lock;
     void (*failed)(int pe, int is_certain);
     int (*is_over)(int pe);
     pthread_t thread;
-} watch;
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int *wake_fd(void)
 {
@@ -54,30 +58,35 @@ void shi_watch_report(int pe)
     shi_watch_wake();
 }
 
-void shi_watch_again(int i)
+void shi_watch_again(int i, uint64_t number)
 {
-    int fd = (int)syscall(SYS_pidfd_open, shi_world.shm.region[i].pid, 0);
-    __atomic_store_n(&watch.reported[shi_world.boot.local_pe[i]], 0, __ATOMIC_RELAXED);
-    if (fd < 0) {
-        shi_watch_report(shi_world.boot.local_pe[i]);
-        return;
-    }
-    fd = __atomic_exchange_n(&watch.fresh[i], fd + 1, __ATOMIC_ACQ_REL); /* R2 */
-    if (fd)
-        close(fd - 1);
+    int pe = shi_world.boot.local_pe[i], fd = (int)syscall(SYS_pidfd_open, shi_world.shm.region[i].pid, 0);
+    pthread_mutex_lock(&watch.lock);
+    int was = watch.fresh[i];
+    watch.fresh[i] = fd + 1; /* 0: it has ended */
+    __atomic_store_n(&watch.reported[pe], 0, __ATOMIC_RELAXED);
+    shi_failed_replace(pe, number);
+    pthread_mutex_unlock(&watch.lock);
+    if (was)
+        close(was - 1);
+    if (fd < 0)
+        shi_watch_report(pe);
     shi_watch_wake();
 }
 
 static void take_fresh(void)
 {
+    pthread_mutex_lock(&watch.lock);
     for (int i = 0; i < watch.n; i++) {
-        int fd = __atomic_exchange_n(&watch.fresh[i], 0, __ATOMIC_ACQ_REL) - 1; /* A2 */
+        int fd = watch.fresh[i] - 1;
+        watch.fresh[i] = 0;
         if (fd < 0)
             continue;
         if (watch.fd[i].fd >= 0)
             close(watch.fd[i].fd);
         watch.fd[i] = (struct pollfd){.fd = fd, .events = POLLIN};
     }
+    pthread_mutex_unlock(&watch.lock);
 }
 
 static void fail(int pe, int is_certain)
@@ -109,7 +118,7 @@ static void take_line(short revents)
 static void take_pidfds(void)
 {
     for (int i = 0; i < watch.n; i++) {
-        if (watch.fd[i].fd < 0 || !watch.fd[i].revents)
+        if (watch.fd[i].fd < 0 || !watch.fd[i].revents || watch.fresh[i])
             continue;
         close(watch.fd[i].fd);
         watch.fd[i].fd = -1;
@@ -129,10 +138,12 @@ static void *serve(void *arg)
             continue;
         if (watch.fd[watch.n].revents && read(*wake_fd(), &n, sizeof n) < 0)
             continue;
+        pthread_mutex_lock(&watch.lock);
         take_pidfds();
         take_reports();
         if (watch.has_line)
             take_line(line->fd >= 0 ? line->revents : 0);
+        pthread_mutex_unlock(&watch.lock);
     }
     return arg;
 }
@@ -167,6 +178,10 @@ static int open_all(void)
         if (fd >= 0 || i == shi_world.boot.local_index)
             continue;
         int err = errno;
+        if (err == ESRCH && shi_world.boot.is_new) { /* it has died before this process came */
+            shi_watch_report(shi_world.boot.local_pe[i]);
+            continue;
+        }
         shi_log_error("SHMEM_FAULTS=continue: the process of PE %d cannot be watched (pidfd_open: %s)", shi_world.boot.local_pe[i], strerror(err));
         return -err;
     }
@@ -197,7 +212,9 @@ int shi_watch_start(void)
 {
     if (watch.has_line)
         shi_lifeline_tell();
-    return shi_thread_start(&watch.thread, serve, NULL, "shmem-survive");
+    int err = shi_thread_start(&watch.thread, serve, NULL, "shmem-survive");
+    shi_watch_wake(); /* for what open_all has reported */
+    return err;
 }
 
 void shi_watch_stop(void)

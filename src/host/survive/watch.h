@@ -2,6 +2,8 @@
 #ifndef SHI_WATCH_H
 #define SHI_WATCH_H
 
+#include <stdint.h>
+
 /* Watch the other PEs from now on: failed(pe, is_certain) is called, on the thread, once for each PE whose process ends before it has left, or that
  * is reported. is_certain: the process has ended. is_over(pe): 1 for a PE that has failed or left. up makes the tables, before messages are taken; start sends
  * messages. Each returns 0, or -errno after one line. stop ends the thread, down frees the tables. */
@@ -10,8 +12,8 @@ int shi_watch_start(void);
 void shi_watch_stop(void);
 void shi_watch_down(void);
 
-/* Another process has the place of the node's i-th PE: watch it. */
-void shi_watch_again(int i);
+/* Another process has the place of the node's i-th PE, which has not failed any more in the teams from this number on: watch it. */
+void shi_watch_again(int i, uint64_t number);
 
 /* PE pe has failed as others say, or seems to have failed. Any thread; it may be called often. */
 void shi_watch_report(int pe);

@@ -52,7 +52,7 @@ struct shi_am_carrier {
     int (*poll)(int budget); /* hand at most so many messages to shi_am_deliver; how many, and other progress */
     /* The PE has died: hand over what has come from it, and from now on begin and end drop messages to it. As poll. */
     void (*lose)(int pe);
-    /* A PE that was lost is another process; the node's carrier only. */
+    /* A PE that was lost is another process. */
     void (*renew)(int pe);
     struct shi_message_lengths lengths; /* longest: at least SHI_AM_MAX_BYTES */
     int (*expose)(int pe, const void *addr, size_t bytes, struct shi_am_src *out);

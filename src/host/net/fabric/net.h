@@ -111,6 +111,8 @@ struct shi_net_ops {
      * They stay where they are. The provider is given the address of a PE at the first transfer to it. */
     int (*address)(struct shi_net_address *out);
     int (*connect)(const struct shi_net_address *first, size_t stride);
+    /* Another address of PE pe is there: later transfers go to it. Nothing is in flight to the PE. */
+    void (*renew)(int pe);
     /* Register [base, + bytes) for accesses by peers, rights: SHI_NET_ of them. 0, or as `error` explains it. Where the provider
      * lets us choose, the key is random, so that only PEs that receive it know it. Once withdraw returns, the provider refuses
      * the key, unless it caches registrations. */

@@ -392,7 +392,7 @@ static void leave(void)
 }
 
 const struct shi_net_ops shi_net_ofi = {
-    .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to,
+    .provider = provider, .error = error, .up = up, .address = address, .connect = connect_to, .renew = shi_ofi_peer_renew,
     .expose = expose, .expose_device = expose_device, .withdraw = withdraw, .lane = shi_ofi_lane_at,
     .send_short = post_short, .send = post_send, .write = post_write, .read = post_read, .flush = post_flush,
     .in_flight = shi_ofi_lane_in_flight, .overdue = shi_ofi_lanes_overdue, .refused = shi_ofi_lanes_refused, .poll = shi_ofi_poll,

@@ -32,9 +32,10 @@ void shi_ofi_peers_leave(int n)
     stride = 0;
 }
 
+static pthread_mutex_t inserting = PTHREAD_MUTEX_INITIALIZER; /* of shi_ofi_handles */
+
 fi_addr_t shi_ofi_peer_insert(int pe)
 {
-    static pthread_mutex_t inserting = PTHREAD_MUTEX_INITIALIZER;
     fi_addr_t at = 0;
     pthread_mutex_lock(&inserting);
     uint64_t handle = shi_ofi_handles[pe];
@@ -46,4 +47,12 @@ fi_addr_t shi_ofi_peer_insert(int pe)
     if (rc != 1)
         shi_die("network", "libfabric cannot use the address of PE %d: %s", pe, shi_ofi.error(rc < 0 ? -rc : FI_EINVAL));
     return at;
+}
+
+/* The old entry stays in libfabric's table: what it has for a PE that died, such as a connection, ends by itself. */
+void shi_ofi_peer_renew(int pe)
+{
+    pthread_mutex_lock(&inserting);
+    __atomic_store_n(&shi_ofi_handles[pe], 0, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&inserting);
 }

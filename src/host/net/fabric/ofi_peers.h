@@ -2,7 +2,7 @@
  * ofi_peers.h - the addresses of PEs as libfabric has them: each is inserted at the first transfer to its PE.
  *
  *   word                     written by                        read by     order
- *   shi_ofi_handles[pe]      first to send, under a mutex      senders     relaxed: a number; the provider's table has its own lock
+ *   shi_ofi_handles[pe]      first to send, shi_ofi_peer_renew senders     relaxed: a number; the provider's table has its own lock
  */
 #ifndef SHI_OFI_PEERS_H
 #define SHI_OFI_PEERS_H
@@ -19,6 +19,9 @@ void shi_ofi_peers_leave(int n);
 
 /* Not inserted yet: do so. Ends the job when libfabric refuses it. */
 fi_addr_t shi_ofi_peer_insert(int pe);
+
+/* The address of PE pe is another one: insert it at the next transfer. */
+void shi_ofi_peer_renew(int pe);
 
 extern uint64_t *shi_ofi_handles; /* [n] libfabric's handle of the address plus 1; 0: not inserted */
 

@@ -12,10 +12,11 @@
 enum { SHI_SHM_RECORD_BYTES = 448 };
 
 /* A process that takes the place of the node's i-th PE, which has died (host/survive/grow.h). `who` is shi_shm_joiner of the process and a state.
- * It stores WAITS and READY; a PE that lives replaces WAITS by GO. What the others store is there before GO (R2 -> A2). Model: test/model/join.pml. */
-enum shi_shm_join_state { SHI_JOIN_NONE, SHI_JOIN_WAITS, SHI_JOIN_GO, SHI_JOIN_READY };
+ * It stores WAITS and READY; a PE that lives replaces WAITS by GO and, over the network, READY by IN. What the others store is there before GO (R2 -> A2).
+ * Model: test/model/join.pml. */
+enum shi_shm_join_state { SHI_JOIN_NONE, SHI_JOIN_WAITS, SHI_JOIN_GO, SHI_JOIN_READY, SHI_JOIN_IN };
 struct shi_shm_join {
-    uint64_t who;        /* R2 -> A2; and R3 -> A3: what a READY process has done */
+    uint64_t who;        /* R2 -> A2; R3 -> A3: what a READY process has done; R4 -> A4: all that live begin anew with its messages before IN */
     uint32_t round;      /* of the last shmemx_grow that chose a process for this place */
     uint32_t times;      /* how many processes have taken the place */
     uint64_t off, bytes; /* in the file: what the process gets */

@@ -19,6 +19,22 @@ static int drop(enum reason why)
     return first;
 }
 
+/* Is the message of a process that has died, and whose number another one has? Such a message may be under way for long. */
+static int is_late(const struct head *h)
+{
+    unsigned life = h->pe < (uint32_t)shi_stream_net.n_pes ? shi_stream_net.peer_rx[h->pe].life : 0;
+    while (life > 0)
+        if (h->tag == message_tag(h, --life, shi_stream_net.me))
+            return 1;
+    return 0;
+}
+
+static int is_right(const struct head *h)
+{
+    unsigned life = h->pe < (uint32_t)shi_stream_net.n_pes ? shi_stream_net.peer_rx[h->pe].life : 0;
+    return h->tag == message_tag(h, life, shi_stream_net.me);
+}
+
 int shi_admit(const void *msg, size_t bytes)
 {
     const struct head *h = msg;
@@ -32,8 +48,8 @@ int shi_admit(const void *msg, size_t bytes)
     } else if (h->job != shi_auth_job()) {
         if (drop(OTHER_JOB))
             shi_log_error("network: dropped a message of another job (id %08x, this job is %08x)", h->job, shi_auth_job());
-    } else if (h->tag != message_tag(h, shi_stream_net.me)) {
-        if (drop(WRONG_TAG))
+    } else if (!is_right(h)) {
+        if (!is_late(h) && drop(WRONG_TAG))
             shi_log_error("network: dropped a message whose tag is wrong: it claims to be of PE %u, but does not come from "
                           "this job, or was changed", h->pe);
     } else {

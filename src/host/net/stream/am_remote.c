@@ -74,6 +74,26 @@ static int deliver(int budget)
     return n;
 }
 
+/* Drop what is left of the PE that died: the owners of its requests have completed them. */
+static void renew(int pe)
+{
+    pthread_mutex_lock(&lock);
+    struct queued *k = first;
+    last = &first;
+    __atomic_store_n(&first, NULL, __ATOMIC_RELAXED);
+    for (struct queued *next; k; k = next) {
+        next = k->next;
+        if (k->pe == pe) {
+            shi_kept_put(&kept, k, sizeof *k + k->bytes);
+            continue;
+        }
+        k->next = NULL;
+        __atomic_store_n(last, k, __ATOMIC_RELAXED);
+        last = &k->next;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 static int expose(int pe, const void *addr, size_t bytes, struct shi_am_src *out)
 {
     (void)pe;
@@ -94,7 +114,7 @@ static void withdraw(int pe, const struct shi_am_src *src)
 void shi_am_remote_up(int all)
 {
     static struct shi_am_carrier carrier = {.begin = shi_stream_am_begin, .end = shi_stream_am_end,
-                                            .poll = deliver,
+                                            .poll = deliver, .renew = renew,
                                             .expose = expose, .withdraw = withdraw, .fetch = fetch};
     const struct shi_message_facts facts = shi_stream_am_facts();
     carrier.lengths = shi_message_lengths_of(&facts);

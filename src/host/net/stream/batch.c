@@ -168,6 +168,7 @@ static void wait_for_room(struct shi_lane *l, int pe, struct batch *b)
 /* The first message to a PE: heartbeats are checked from now on. */
 static void list_used(struct shi_lane *l, int pe)
 {
+    l->to[pe].used = 1;
     l->used[l->n_used] = pe;
     __atomic_store_n(&l->n_used, l->n_used + 1, __ATOMIC_RELEASE); /* R3 */
 }
@@ -188,7 +189,7 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
     struct head *h = (struct head *)b->data;
     s->open = NULL;
     flags = shi_order_close(&s->order, flags, b->bytes > sizeof *h);
-    if (shi_unlikely(s->order.sent_seq == 1))
+    if (shi_unlikely(!s->used))
         list_used(l, pe);
     if (shi_unlikely(s->order.late_write != 0) && shi_order_settles(&s->order, shi_stream_net.limits.ordered, s->follows))
         flags |= SETTLES;
@@ -208,7 +209,7 @@ void shi_batch_send(struct shi_lane *l, int pe, uint32_t flags)
     uint64_t ack;
     int ack_lane = shi_acks_take(&shi_stream_net.peer_rx[pe].acks, &ack);
     write_head(h, (uint32_t)shi_stream_net.me, b->bytes, flags, l->index, ack_lane, s->order.sent_seq, ack);
-    h->tag = message_tag(h, pe);
+    h->tag = message_tag(h, shi_stream_net.peer_rx[shi_stream_net.me].life, pe);
     if (s->ready || post(l, pe, b))
         wait_for_room(l, pe, b);
 }

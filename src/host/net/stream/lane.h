@@ -16,6 +16,7 @@
  *   closing                 shi_stream_pause, _resume      any thread          relaxed: a barrier follows or precedes
  *   memory.handle           shi_stream_learn               any thread          R4 -> A4
  *   peer_rx.lost, lost_work see lost.h                     any thread          R5 -> A5
+ *   peer_rx.life            shi_stream_up, _meet           any thread          relaxed: constant while the PE is not lost
  *
  * E1 (R1 -> A1)  a lane is whole before it is counted.
  * E2 (R2 -> A2)  a fetched value is in place before it is no longer counted.
@@ -40,7 +41,7 @@ struct stream {
     struct batch *open;                /* being filled */
     struct batch *ready, *last_ready;  /* closed, in order; the transport has refused them */
     int n_ready;
-    unsigned char listed, dirty, waiting; /* is in the lane's list open, dirty, waiting */
+    unsigned char listed, dirty, waiting, used; /* is in the lane's list open, dirty, waiting, used */
     unsigned char bulk;                   /* the BULK_ level of its last message */
     uint64_t stalled_seq;                 /* acked_seq when the lane was last asked */
     uint64_t follows;                     /* number of writes that the open message must follow */
@@ -93,8 +94,9 @@ struct peer_rx {
     unsigned char known;   /* is in the list known */
     unsigned char held;    /* is in the list held */
     unsigned char traced;  /* its last message had TRACED */
-    unsigned char lost;    /* it is gone, and the job goes on: lost.h; set under no lock, read relaxed */
+    unsigned char lost;    /* enum shi_lost, lost.h; set under no lock, read relaxed */
     unsigned char bulk;    /* and this BULK_ level */
+    unsigned char life;    /* which process has the PE's number, the first one 0; of this PE, too */
     uint64_t alive_ns, pinged_ns;
     size_t reads; /* the most bytes that were to be read from it since it became silent */
     struct {

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "host/net/stream/batch.h"
+#include "host/net/stream/written.h"
 #include "host/util/base.h"
 
 #define NET (shi_stream_net.ops)
@@ -17,10 +18,22 @@ void shi_stream_goes_on(void (*suspect)(int pe))
 
 void shi_stream_lose(int pe)
 {
-    if (pe == shi_stream_net.me || __atomic_exchange_n(&shi_stream_net.peer_rx[pe].lost, 1, __ATOMIC_RELAXED))
+    if (pe == shi_stream_net.me || __atomic_exchange_n(&shi_stream_net.peer_rx[pe].lost, SHI_LOST, __ATOMIC_RELAXED))
         return;
     __atomic_store_n(&shi_stream_net.lost_work, 1, __ATOMIC_RELEASE); /* R5 */
     NET->wake();
+}
+
+int shi_stream_return(int pe)
+{
+    uint8_t lost = SHI_LOST;
+    if (!__atomic_load_n(&shi_stream_net.peer_rx[pe].lost, __ATOMIC_ACQUIRE)) /* A6 */
+        return 1;
+    if (__atomic_compare_exchange_n(&shi_stream_net.peer_rx[pe].lost, &lost, SHI_RETURNS, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&shi_stream_net.lost_work, 1, __ATOMIC_RELEASE); /* R5 */
+        NET->wake();
+    }
+    return 0;
 }
 
 int shi_stream_is_gone(int pe)
@@ -92,16 +105,63 @@ static void end_failed(void)
     }
 }
 
-void shi_lost_poll(void)
+/* ---- a new process in place of a lost one --------------------------------------------------------------------------------- */
+
+static int is_any_in_flight(struct shi_lane *l, int pe)
+{
+    shi_lane_lock(l);
+    int any = !shi_order_flushed(&l->to[pe].order);
+    for (unsigned what = SHI_NET_SENDS; what <= SHI_NET_READS; what++)
+        any |= NET->in_flight(l->net, pe, what) != 0;
+    shi_lane_unlock(l);
+    return any;
+}
+
+/* The lists of the lane stay as they are. */
+static void begin_stream(struct shi_lane *l, int pe)
+{
+    struct stream *s = &l->to[pe];
+    shi_lane_lock(l);
+    *s = (struct stream){.listed = s->listed, .dirty = s->dirty, .waiting = s->waiting, .used = s->used, .announcement = s->announcement};
+    shi_lane_unlock(l);
+}
+
+/* 0: something is in flight to the dead process, or waits for a device. */
+static int begin_anew(int pe, int (*forget)(int pe))
+{
+    uint8_t returns = SHI_RETURNS;
+    int n = shi_stream_n_lanes();
+    for (int i = 0; i < n; i++)
+        if (is_any_in_flight(shi_stream_net.lane[i], pe))
+            return 0;
+    if (!forget(pe))
+        return 0;
+    for (int i = 0; i < n; i++)
+        begin_stream(shi_stream_net.lane[i], pe);
+    shi_written_forget(pe);
+    NET->renew(pe);
+    __atomic_compare_exchange_n(&shi_stream_net.peer_rx[pe].lost, &returns, SHI_HERE, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED); /* R6 */
+    return 1;
+}
+
+static void look_at(int pe, int (*forget)(int pe))
+{
+    int state = shi_stream_is_lost(pe);
+    for (int i = 0; state && i < shi_stream_n_lanes(); i++) {
+        end_stream(shi_stream_net.lane[i], pe);
+        end_fetches(shi_stream_net.lane[i], pe);
+    }
+    if (state == SHI_RETURNS && !begin_anew(pe, forget))
+        __atomic_store_n(&shi_stream_net.lost_work, 1, __ATOMIC_RELEASE); /* R5: the next poll tries again */
+}
+
+void shi_lost_poll(int (*forget)(int pe))
 {
     if (shi_likely(!__atomic_load_n(&shi_stream_net.lost_work, __ATOMIC_RELAXED)))
         return;
     __atomic_exchange_n(&shi_stream_net.lost_work, 0, __ATOMIC_ACQUIRE); /* A5 */
     for (int pe = 0; pe < shi_stream_net.n_pes; pe++)
-        for (int i = 0; shi_stream_is_lost(pe) && i < shi_stream_n_lanes(); i++) {
-            end_stream(shi_stream_net.lane[i], pe);
-            end_fetches(shi_stream_net.lane[i], pe);
-        }
+        look_at(pe, forget);
     end_failed();
 }
 

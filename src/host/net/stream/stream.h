@@ -86,16 +86,20 @@ struct shi_stream_wait {
 enum { SHI_STREAM_PUT_BYTES = SHI_RECORD_BYTES, SHI_STREAM_REPLY_BYTES = SHI_RECORD_BYTES }; /* of one record */
 enum { SHI_JOB_PES = 1 << SHI_PE_BITS }; /* that requests of kernels can number, and barriers of teams can have */
 
-/* What the PEs of a node share at start-up. barrier: over them; not called where there is one. */
+/* What the PEs of a node share at start-up. barrier: over them; not called where there is one, or by a new process (shi_boot). */
 struct shi_stream_node {
     char *record; /* [n_pes][SHI_SHM_RECORD_BYTES], zero; stays */
     void (*barrier)(void);
+    uint32_t (*life)(int i); /* which process has the place of its i-th PE, the first one 0; NULL: all are the first */
 };
 
 /* Bring up the network for this job, once: lane 0, addresses and memory of all PEs. It stays up for a later
  * shmem_init, like the shared memory of a node. Collective. 0 or -errno after one line. */
 int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, const struct shi_stream_node *node,
                   const struct shi_stream_region own[SHI_REGIONS], uint64_t exe_id);
+
+/* Another process, the life-th one after the first, has the number of PE pe of this node, and has called shi_stream_up. See shi_stream_return. */
+void shi_stream_meet(int pe, uint32_t life);
 
 /* At shmem_init: make it the only source of progress. 0 or -errno. */
 int shi_stream_resume(void);

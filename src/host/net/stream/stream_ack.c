@@ -67,3 +67,13 @@ void shi_ack_send(void)
         queue[i] = queue[--shi_stream_net.n_ack_queue];
     }
 }
+
+void shi_ack_forget(int pe)
+{
+    int *queue = shi_stream_net.ack_queue, n = 0;
+    for (int i = 0; i < shi_stream_net.n_ack_queue; i++)
+        if (queue[i] != pe)
+            queue[n++] = queue[i];
+    shi_stream_net.n_ack_queue = n;
+    shi_stream_net.peer_rx[pe].acks = (struct shi_acks){.queued = 0};
+}

@@ -14,6 +14,9 @@ void shi_ack_queue(const struct head *h);
 /* All records are applied. The reply to the last one calls this first, so that it acknowledges the message. */
 void shi_ack_end_message(const struct head *h);
 
+/* PE pe is another process, which has sent nothing. */
+void shi_ack_forget(int pe);
+
 /* Send the acknowledgements that no other message has carried in time. */
 void shi_ack_send(void);
 

@@ -366,6 +366,20 @@ static void forget_early(struct peer_rx *x)
     }
 }
 
+/* The PE is another process. 0: a step of a device for the dead one goes on. */
+static int forget(int pe)
+{
+    struct peer_rx *x = &shi_stream_net.peer_rx[pe];
+    forget_early(x);
+    if (x->early || x->held)
+        return 0;
+    shi_ack_forget(pe);
+    x->met = x->traced = x->bulk = 0;
+    x->gap.seq = x->pinged_ns = x->reads = 0;
+    x->alive_ns = shi_stream_net.now_ns;
+    return 1;
+}
+
 static void apply_once(void)
 {
     for (int i = 0; i < shi_stream_net.n_held;) {
@@ -409,7 +423,7 @@ static void end_of_poll(void)
     for (int i = 0, n = shi_stream_n_lanes(); i < n; i++)
         shi_stream_send(shi_stream_net.lane[i]);
     shi_ack_send(); /* those that no message above has carried */
-    shi_lost_poll();
+    shi_lost_poll(forget);
 }
 
 void shi_stream_arrive(const void *msg, size_t bytes)

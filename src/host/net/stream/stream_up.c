@@ -192,6 +192,18 @@ static int gather(const struct shi_boot *boot, const struct shi_stream_node *nod
     return err;
 }
 
+/* A process that takes the place of a PE that has died: the others of its node have the records of all. */
+static int join(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
+{
+    if (mine->origin == FROM_PE_0 || boot->n_local < boot->n_pes || shi_stream_pins()) {
+        shi_log_error("this process cannot take the place of a PE over the network: %s", shi_stream_pins() ? "the network pins memory" : "the launcher gives no secret");
+        return -ENOTSUP;
+    }
+    *record_of(node, boot->pe) = *mine;
+    record_of(node, boot->pe)->known = 1;
+    return 0;
+}
+
 /* Fill the node's table of records. */
 static int exchange(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
 {
@@ -214,6 +226,8 @@ static int exchange(const struct shi_boot *boot, const struct shi_stream_node *n
 static int learn_all(const struct shi_boot *boot, const struct shi_stream_node *node, const struct peer_record *mine)
 {
     shi_stream_net.published = (const char *)record_of(node, 0)->memory;
+    for (int i = 0; node->life && i < boot->n_local; i++)
+        shi_stream_net.peer_rx[boot->local_pe[i]].life = (unsigned char)node->life(i);
     for (int pe = 0; pe < boot->n_pes; pe++) {
         const struct peer_record *c = record_of(node, pe);
         if (shi_stream_net.written.peer)
@@ -256,11 +270,20 @@ int shi_stream_up(const struct shi_boot *boot, const struct shi_config *config, 
     if (!err)
         err = shi_stream_lane(0) ? make_record(&mine) : -ENOMEM;
     if (!err)
-        err = exchange(boot, node, &mine);
+        err = boot->is_new ? join(boot, node, &mine) : exchange(boot, node, &mine);
     if (!err)
         err = learn_all(boot, node, &mine);
     explicit_bzero(mine.secret, sizeof mine.secret);
     return err;
+}
+
+void shi_stream_meet(int pe, uint32_t life)
+{
+    const char *memory = shi_stream_net.published + (size_t)pe * SHI_SHM_RECORD_BYTES;
+    const struct peer_record *c = shi_container_of((const struct shi_net_memory (*)[SHI_REGION_DEVICE])memory, const struct peer_record, memory);
+    if (shi_stream_net.written.peer)
+        shi_stream_net.written.peer[pe] = c->counters;
+    shi_stream_net.peer_rx[pe].life = (unsigned char)life;
 }
 
 int shi_stream_same_program(int pe)

@@ -74,10 +74,11 @@ struct record {
 /* Parts of record.width. FETCHES: return the old value. CONTINUES: no fence is between this record and the one before. */
 enum { WIDTH_BYTES = 0x3f, WIDTH_CONTINUES = 0x40, WIDTH_FETCHES = 0x80 };
 
-/* The tag of a message to PE `to`: see auth.h. */
-static inline uint64_t message_tag(const struct head *h, int to)
+/* The tag of a message to PE `to` by the life-th process that has the sender's number, from 0: see auth.h. A message of a process that has died is
+ * not taken for one of its successor. */
+static inline uint64_t message_tag(const struct head *h, unsigned life, int to)
 {
-    return shi_auth_tag(h->seq, h->pe, (uint32_t)to, &h->tag + 1, (h->bytes - sizeof h->tag) / 8);
+    return shi_auth_tag(h->seq, h->pe | (uint32_t)life << SHI_PE_BITS, (uint32_t)to, &h->tag + 1, (h->bytes - sizeof h->tag) / 8);
 }
 
 /* With its payload. */

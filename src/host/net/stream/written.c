@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/util/log.h"
 
@@ -58,6 +59,15 @@ void shi_written_leave(void)
     free(w->numbers);
     free(w->counters);
     free(w->peer);
+}
+
+void shi_written_forget(int pe)
+{
+    struct shi_written_state *w = &shi_stream_net.written;
+    if (w->numbers && w->numbers[pe])
+        memset(w->numbers[pe], 0, SHI_NET_LANES * sizeof **w->numbers);
+    for (int i = 0; w->counters && i < SHI_NET_LANES; i++)
+        __atomic_store_n(&w->counters[pe][i], 0, __ATOMIC_RELAXED);
 }
 
 uint32_t shi_written_immediate(int lane, uint64_t number)

@@ -28,6 +28,9 @@ int shi_written_add(struct shi_written *w, uint32_t number, int bits);
 int shi_written_up(int n_pes);
 void shi_written_leave(void);
 
+/* PE pe is another process, which has written nothing. */
+void shi_written_forget(int pe);
+
 /* shi_net_written of the streams. */
 void shi_written_arrived(uint32_t immediate);
 
