@@ -143,6 +143,7 @@ static size_t layout(void)
     n->syncs = (char *)at, at += whole_pages(RACE_SYNCS * race_dim.bytes);
     n->rings = (char *)at, at += whole_pages(sizeof(struct race_ring) << race_dim.actor_bits);
     n->turns = (char *)at, at += whole_pages(sizeof(struct race_turn[RACE_TURNS]) << race_dim.actor_bits);
+    n->times = (char *)at, at += whole_pages(sizeof(struct race_times) << race_dim.actor_bits);
     n->holders = (char *)at, at += whole_pages(pes * RACE_LINE);
     n->pages = (char *)at, at += whole_pages(pes * n->pe_pages * RACE_LINE);
     n->second = pes * n->pe_pages * RACE_PAGE_CELLS;
@@ -198,7 +199,7 @@ void race_node_up(void)
         fail("mmap");
     madvise(map, bytes, MADV_DONTDUMP);
     n->shared = (struct race_shared *)map;
-    char **part[] = {&n->syncs, &n->rings, &n->turns, &n->holders, &n->pages, &n->cells};
+    char **part[] = {&n->syncs, &n->rings, &n->turns, &n->times, &n->holders, &n->pages, &n->cells};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         *part[i] += (size_t)map;
     race_dim.rows = &n->shared->rows;

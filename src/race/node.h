@@ -43,6 +43,17 @@ struct race_turn {
     uint32_t epoch, item;
 };
 
+/* When an actor made the first access of an epoch from a place, as of trace.h. */
+enum { RACE_TIMES = 1 << 13 };
+struct race_times {
+    uint32_t lock, unused[15];
+    struct race_time {
+        uint32_t epoch;
+        uint16_t place, thread;
+        uint64_t ns; /* 0: none */
+    } at[RACE_TIMES];
+};
+
 struct race_shared {
     uint64_t job; /* at random */
     uint32_t rows, races, leaving, unbiased;
@@ -68,6 +79,7 @@ extern RACE_HIDDEN struct race_node {
     char *cells;                                    /* first pairs: of PE 0; by page of symmetric memory, statics before heap */
     char *pages;                                    /* states of pages, as of page.h, in the same order */
     char *turns;                                    /* of actors, as of record.h */
+    char *times;                                    /* of actors, as of trace.h */
     size_t segment_pages[RACE_SEGMENTS];            /* before those of the segment in a PE's */
     size_t pe_pages, second;                        /* second: bytes from a granule's first pair of cells to its second one */
     char *rings;                                    /* of actors, as of record.h */

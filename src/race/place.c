@@ -95,7 +95,7 @@ static uint32_t entry(struct race_place p)
     return found;
 }
 
-uint32_t race_place_find(const void *pc, const char *routine, unsigned atomic)
+static uint32_t look_up(const void *pc, const char *routine, unsigned atomic)
 {
     struct race_shared *s = race_node.shared;
     struct module m = {.pc = (uintptr_t)pc};
@@ -104,10 +104,22 @@ uint32_t race_place_find(const void *pc, const char *routine, unsigned atomic)
                            .module = text_of(s->module_key, s->module[0], RACE_MODULE_NAME, RACE_MODULES, m.name)};
     p.routine = routine ? routine_of(routine) : 0;
     p.atomic = (uint8_t)atomic;
-    uint32_t found = entry(p);
+    return entry(p);
+}
+
+void (*race_place_used)(uint32_t place);
+
+uint32_t race_place_find(const void *pc, const char *routine, unsigned atomic)
+{
+    enum { USED = 1 << 16 }; /* in the field `atomic`: race_place_of does not find it */
     uintptr_t at = (uintptr_t)pc;
-    race_near[(at ^ at >> 10) % RACE_NEAR] = (struct race_near){pc, routine, found, atomic};
-    return found;
+    struct race_near *n = &race_near[(at ^ at >> 10) % RACE_NEAR];
+    unsigned key = race_place_used ? atomic | USED : atomic;
+    if (n->pc != pc || n->routine != routine || n->atomic != key)
+        *n = (struct race_near){pc, routine, look_up(pc, routine, atomic), key};
+    if (race_place_used)
+        race_place_used(n->place);
+    return n->place;
 }
 
 uint32_t race_place_of_kernel(const char *kernel, const char *file, uint32_t line)

@@ -10,7 +10,11 @@
  * RACE_ATOMIC_OF. 0: no room. */
 uint32_t race_place_find(const void *pc, const char *routine, unsigned atomic);
 
-/* By address and routine, the places that the thread has used: direct-mapped, since the shared table needs the module. */
+/* Called with each place that a thread uses, at the time of the access; NULL: nothing. Set before the job runs. */
+extern RACE_HIDDEN void (*race_place_used)(uint32_t place);
+
+/* By address and routine, the places that the thread has used: direct-mapped, since the shared table needs the module. Where race_place_used is
+ * set, race_place_of finds none of these. */
 enum { RACE_NEAR = 1024 };
 extern RACE_HIDDEN __thread struct race_near {
     const void *pc;

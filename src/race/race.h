@@ -2,7 +2,7 @@
  * race.h - libfulmar_race: the data races of a program that was compiled with `oshcc --race`, named.
  *
  * Contract. The compiler's thread-sanitizer instrumentation reports each load and store of the program (tsan.c), and this library defines
- * every shmem_ routine over its pshmem_ name (wrap_*.c), so that libfulmar does not know of it. Two accesses race if they touch a byte in
+ * every shmem_ routine over its pshmem_ name (wrap_*.c), so that libfulmar does not know of it, but for the trace (trace.h). Two accesses race if they touch a byte in
  * common, at least one writes, they are not both atomic in one atomicity domain with one type, and no event of doc/memory-model.md orders
  * them. Only pairs with at least one access by an OpenSHMEM routine, by another PE or by a function of a GPC are reported: other races between
  * loads and stores of one PE's threads are ThreadSanitizer's. A pair is found from the accesses that were executed, whatever their timing was.

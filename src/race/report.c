@@ -17,6 +17,7 @@
 #include "race/record.h"
 #include "race/source.h"
 #include "race/sync.h"
+#include "race/trace.h"
 
 enum { LINE = 256, PATTERNS = 256 };
 static enum { REPORT, JSON, ABORT } mode;
@@ -236,9 +237,9 @@ static void print_text(const struct side *s, const char *object, const struct ra
 }
 
 /* The first report of the pair in the job? */
-static int first(uint64_t x, uint64_t old)
+static int first(uint64_t a, uint64_t b)
 {
-    uint64_t a = RACE_PLACE_OF(x), b = RACE_PLACE_OF(old), key = race_sync_key(a < b ? a : b, a < b ? b : a, 4);
+    uint64_t key = race_sync_key(a < b ? a : b, a < b ? b : a, 4);
     uint64_t *seen = race_node.shared->seen;
     for (uint64_t i = 0; i < 64; i++) {
         uint64_t *at = &seen[((key >> 16) + i) & (RACE_SEEN - 1)], was = 0;
@@ -250,6 +251,18 @@ static int first(uint64_t x, uint64_t old)
     return 0;
 }
 
+/* What the report says of an access, and of the object without its elements' numbers. A line of the source may have several places, for instance
+ * where the compiler has unrolled a loop. */
+static uint64_t line_of(const struct side *s, const char *object)
+{
+    uint64_t h = 14695981039346656037u;
+    for (const char *text[] = {s->source, s->name, object}, **t = text; t < text + 3; t++)
+        for (const char *c = *t; *c; c++)
+            if (*t != object || !strchr(" +0123456789", *c))
+                h = (h ^ (unsigned char)*c) * 1099511628211u;
+    return h;
+}
+
 void race_report(const struct race_access *a, uint64_t x, uint64_t old, uint64_t old_when, enum race_missing what,
                  const struct race_where *w)
 {
@@ -259,18 +272,21 @@ void race_report(const struct race_access *a, uint64_t x, uint64_t old, uint64_t
     if (race_pe_of(RACE_ACTOR_OF(x)) == race_pe_of(RACE_ACTOR_OF(old)) && !a->routine && !routine &&
         !in_gpc(RACE_ACTOR_OF(x) >> race_dim.bits) && !in_gpc(RACE_ACTOR_OF(old) >> race_dim.bits))
         return; /* of two threads: ThreadSanitizer's */
-    if (!first(x, old))
+    if (!first(RACE_PLACE_OF(x), RACE_PLACE_OF(old)))
         return;
+    uint64_t now = race_trace_now();
     pthread_mutex_lock(&one_at_a_time);
     struct side s[2];
     char object[LINE];
     describe(old, old_when, &s[0]);
     describe(x, a->when, &s[1]);
     race_object_name(w, object, sizeof object);
-    if (!suppressed(s, 2, object)) {
+    if (!suppressed(s, 2, object) && first(line_of(&s[0], object), line_of(&s[1], object))) {
         __atomic_fetch_add(&race_node.shared->races, 1, __ATOMIC_RELAXED);
         const char *how = mend(&s[1], &s[0], what, RACE_STREAM_OF(x) == RACE_STREAM_OF(old));
         (mode == JSON ? print_json : print_text)(s, object, w, how);
+        race_trace_add(&(struct race_trace_access){s[0].pe, old, old_when, s[0].source, s[0].name},
+                       &(struct race_trace_access){s[1].pe, x, a->when, s[1].source, s[1].name}, w->bytes, now);
         if (mode == ABORT)
             pshmem_global_exit(RACE_STATUS);
     }

@@ -38,10 +38,18 @@ RACE_WRAP(void, start_pes, (int npes))
     up();
 }
 
-RACE_WRAP(void, shmem_finalize, (void))
+/* Functions of GPCs run while their PE waits for the others here, so these are checked until all have come. */
+static void down(void)
 {
+    if (race_running)
+        pshmem_barrier_all();
     race_running = 0;
     race_thread = NULL;
+}
+
+RACE_WRAP(void, shmem_finalize, (void))
+{
+    down();
     pshmem_finalize();
 }
 

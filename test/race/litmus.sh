@@ -81,6 +81,13 @@ run SHMEM_RACE=report
     grep -q "PE 1 thread 0: load reads, in read_x at litmus.c:" "$dir/out"
 ok $? "one report with both accesses, their lines and functions" "$dir/out"
 
+printf '%s\n' '#include <shmem.h>' 'static int a[4];' 'int main(void)' '{' '    shmem_init();' '    if (shmem_my_pe() == 1)' \
+    '        a[0] = 1, a[1] = 2, a[2] = 3;' '    if (shmem_my_pe() == 0)' '        shmem_int_p(&a[0], 1, 1), shmem_int_p(&a[2], 1, 1);' \
+    '    shmem_finalize();' '}' >"$dir/lines.c"
+$OSHCC --race -O1 -o "$dir/lines" "$dir/lines.c" >"$dir/out" 2>&1 && timeout -k 5 60 $OSHRUN -n 2 "$dir/lines" >"$dir/out" 2>&1 </dev/null
+[ $? -eq 66 ] && [ "$(grep -c '^fulmar race' "$dir/out")" -eq 1 ]
+ok $? "one report for several places of the same lines" "$dir/out"
+
 run SHMEM_RACE=json
 status=$?
 grep '^{"race"' "$dir/out" >"$dir/json"

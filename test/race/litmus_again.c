@@ -1,10 +1,12 @@
 /*
- * litmus_again.c - programs as in litmus.c that do the same again: what the library keeps of the first time must not hold for the second one.
+ * litmus_again.c - programs as in litmus.c that do the same again: what the library keeps of the first time must not hold for the second one; and
+ * programs with calls of libc that compilers replace by loads and stores, and with the end of the job.
  */
 #include <pthread.h>
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "litmus.h"
@@ -12,6 +14,7 @@
 static int x;
 static long n;
 static uint64_t flag;
+static int spread[16], rest[16];
 static volatile int sink;
 
 static void read_x(void)
@@ -187,7 +190,61 @@ static void o14_added(void)
         free(m);
 }
 
+/* PE 0 puts to a word that PE 1 accesses by a call of a constant number of bytes. */
+static void with_put(void)
+{
+    if (me == 0)
+        shmem_int_p(&spread[2], 5, 1);
+}
+
+static void c1_memset_spread(void)
+{
+    if (me == 1)
+        memset(mended ? rest : spread, 0, sizeof spread);
+    with_put();
+}
+
+static void c1_memcpy_spread(void)
+{
+    if (me == 1)
+        memcpy((char *)(mended ? rest : spread), "thirteen byte", 13);
+    with_put();
+}
+
+static void c1_memcmp_spread(void)
+{
+    if (me == 1)
+        sink = memcmp(mended ? rest : spread, rest, 3 * sizeof *rest) == 0;
+    with_put();
+}
+
+static int stores(shmemx_gpc_call_t *call)
+{
+    (void)call;
+    x = 4;
+    return SHMEMX_GPC_DONE;
+}
+
+/* A function that runs while its PE is in shmem_finalize. */
+static void o19_finalize(void)
+{
+    enum { NAP_US = 100000 };
+    int func = shmemx_gpc_register(stores);
+    if (me == 1)
+        x = 1;
+    if (mended)
+        shmem_barrier_all();
+    if (me == 0) {
+        usleep(NAP_US);
+        shmemx_gpc_exec(SHMEM_TEAM_WORLD, func, 1, NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
+    }
+    shmem_finalize();
+    exit(0);
+}
+
 const struct litmus litmus_again[] = {
+    {"c1_memset_spread", "C1", c1_memset_spread}, {"c1_memcpy_spread", "C1", c1_memcpy_spread}, {"c1_memcmp_spread", "C1", c1_memcmp_spread},
+    {"o19_finalize", "O19", o19_finalize},
     {"o6_again", "O6", o6_again},   {"o3_again", "O3", o3_again}, {"o8_learned", "O8", o8_learned}, {"o8_again", "O8", o8_again},
     {"o5_again", "O5", o5_again},   {"o3_thread", "O3", o3_thread}, {"o14_added", "O14", o14_added}, {NULL, NULL, NULL},
 };

@@ -5,6 +5,7 @@
  */
 #include "host/observe/trace.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -76,6 +77,24 @@ static int part_map(const char *path, uint64_t room)
     return 0;
 }
 
+static uint16_t thread_number(void)
+{
+    static uint16_t threads;
+    static _Thread_local uint16_t own; /* from 1 */
+    if (!own)
+        own = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+    return own;
+}
+
+/* Where the program was compiled with --race, the trace has its races, too. */
+static void take_races(void)
+{
+    static const struct shi_trace_calls calls = {shi_trace_add, thread_number, shi_now_ns};
+    void (*races)(const struct shi_trace_calls *) = (void (*)(const struct shi_trace_calls *))dlsym(RTLD_DEFAULT, SHI_TRACE_RACES);
+    if (races)
+        races(&calls);
+}
+
 int shi_trace_up(const char *path, size_t bytes)
 {
     uint64_t room = bytes / sizeof *events > CHUNK_EVENTS ? bytes / sizeof *events : CHUNK_EVENTS;
@@ -87,6 +106,7 @@ int shi_trace_up(const char *path, size_t bytes)
                                     .node = shi_world.shm.region[0].pe, .start_ns = shi_now_ns(),
                                     .to_real_ns = to_real_ns(), .room = room};
     gethostname(head->host, sizeof head->host - 1);
+    take_races();
     return 0;
 }
 
@@ -99,15 +119,6 @@ void shi_trace_compare_clocks(int when)
         s->round[i].exit_ns = shi_now_ns();
     }
     s->n = SHI_TRACE_ROUNDS;
-}
-
-static uint16_t thread_number(void)
-{
-    static uint16_t threads;
-    static _Thread_local uint16_t own; /* from 1 */
-    if (!own)
-        own = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
-    return own;
 }
 
 void shi_trace_add(const char *routine, const struct shi_trace_event *e)

@@ -61,22 +61,42 @@ struct shi_trace_head {
     struct shi_trace_sync sync[SHI_TRACE_SYNCS];
 };
 
+/* The family of an event that is no call: a data race, which libfulmar_race has found. Its start is the later access, by this PE. */
+enum { SHI_TRACE_RACE = 0xff, SHI_TRACE_EARLIER_BYTES = 32 };
+
 struct shi_trace_event {
-    uint64_t start_ns, took_ns, bytes;
-    uint64_t at, extent;        /* where the call writes at PE `to`: [at, at + extent); 0: nowhere, or only the word */
-    uint64_t word, value;       /* the word that it updates, and its new value; of a wait, the word that ended it and what it
-                                 * held. 0: none */
-    uint64_t false_ns;          /* of a wait: at this time the word did not satisfy it; 0: it was satisfied at its start */
+    uint64_t start_ns, took_ns, bytes; /* of a race: took_ns is 0 */
+    union {
+        struct {
+            uint64_t at, extent; /* where the call writes at PE `to`: [at, at + extent); 0: nowhere, or only the word */
+            uint64_t word, value; /* the word that it updates, and its new value; of a wait, the word that ended it and what it
+                                   * held. 0: none */
+            uint64_t false_ns;    /* of a wait: at this time the word did not satisfy it; 0: it was satisfied at its start */
+        };
+        struct { /* of a race: the earlier access, by PE `to` */
+            char earlier[SHI_TRACE_EARLIER_BYTES]; /* like name, at most without the last 0 */
+            uint64_t earlier_ns;                   /* on the node's clock; 0: not known */
+        };
+    };
     int32_t to;                 /* world PE, SHI_TO_ALL, SHI_TO_NONE */
     uint16_t thread;            /* or SHI_TRACE_KERNELS, _REQUESTS */
     uint8_t family, way;
     uint8_t word_bytes;
     uint8_t has_value;          /* 0: value is unknown */
-    char name[SHI_TRACE_NAME_BYTES];
-    char pad[6];
+    char name[SHI_TRACE_NAME_BYTES]; /* the routine; of a race: the access's source line, a space, and its routine */
+    uint16_t earlier_thread;
+    char pad[4];
 };
 _Static_assert(sizeof(struct shi_trace_event) == 128, "oshinfo reads what the library writes");
 _Static_assert(sizeof(struct shi_trace_head) <= SHI_TRACE_HEAD_BYTES, "events follow the header");
+
+/* libfulmar_race has a function of this versioned name, which takes these functions when the trace starts. */
+#define SHI_TRACE_RACES "fulmar_race_trace_1"
+struct shi_trace_calls {
+    void (*add)(const char *name, const struct shi_trace_event *e); /* thread 0: the calling one */
+    uint16_t (*thread)(void);                                       /* the number of the calling thread, from 1 */
+    uint64_t (*now_ns)(void);                                       /* the node's clock */
+};
 
 /* The name of PE pe's part of the trace `path`, in malloc'd memory, or NULL. */
 char *shi_trace_part_name(const char *path, int pe);

@@ -207,6 +207,74 @@ static void print_arrow(void *arg, const struct shi_trace_arrow *arrow)
     print_end(a, 'f', to, arrow->to_event, shi_trace_start_ns(to, wait) + (int64_t)wait->took_ns - (wait->took_ns > 0));
 }
 
+/* ---- races -------------------------------------------------------------------------------------------------------- */
+
+/* A race of the program, which libfulmar_race has reported, is a slice at each of its accesses and an arrow from the earlier one to the later one.
+ * The time of an access is taken before its call, so the thread's next call is the access if it has its name: then the slice lasts as long. */
+enum { ACCESS_NS = 1 };
+
+/* The call that the thread began first at or after this time; NULL: none. */
+static const struct shi_trace_event *next_call(const struct shi_trace_part *p, uint16_t thread, uint64_t ns)
+{
+    const struct shi_trace_event *next = NULL;
+    for (uint64_t i = shi_trace_first(p->head); i < p->head->written; i++) {
+        const struct shi_trace_event *e = shi_trace_at(p, i);
+        if (shi_trace_is_event(e) && e->thread == thread && e->start_ns >= ns && (!next || e->start_ns < next->start_ns))
+            next = e;
+    }
+    return next;
+}
+
+/* The rest of the routine's name: libfulmar_race makes typed calls by the routine with a context. */
+static const char *without_context(const char *routine)
+{
+    const char *const start[] = {"shmem_", "ctx_"};
+    for (size_t i = 0; i < sizeof start / sizeof *start; i++)
+        routine += strncmp(routine, start[i], strlen(start[i])) == 0 ? strlen(start[i]) : 0;
+    return routine;
+}
+
+/* text: a line of the source, a space, the routine, or as much of it as there was room for. */
+static void print_access(FILE *f, const struct shi_trace_part *p, uint16_t thread, uint64_t ns, const char *text, int most, uint64_t bytes)
+{
+    const struct shi_trace_event *call = next_call(p, thread, ns);
+    char copy[SHI_TRACE_NAME_BYTES + 1];
+    snprintf(copy, sizeof copy, "%.*s", most, text);
+    const char *space = strrchr(copy, ' '), *routine = space ? without_context(space + 1) : "";
+    int is_call = call && *routine && strncmp(routine, without_context(call->name), strlen(routine)) == 0;
+    uint64_t took = is_call ? call->start_ns + call->took_ns - ns : ACCESS_NS;
+    int64_t at = (int64_t)ns + p->shift_ns;
+    fprintf(f, ",\n{\"name\":\"race: %s\",\"cat\":\"race\",\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%" PRId64 ".%03d,\"dur\":%" PRIu64
+               ".%03d,\"args\":{\"bytes\":%" PRIu64 "}}", copy, p->head->pe, thread, at / 1000, (int)(at % 1000), took / 1000, (int)(took % 1000), bytes);
+}
+
+static void print_race_end(FILE *f, char kind, const struct shi_trace_part *p, uint16_t thread, uint64_t ns, uint64_t id)
+{
+    int64_t at = (int64_t)ns + p->shift_ns;
+    fprintf(f, ",\n{\"name\":\"race\",\"cat\":\"race\",\"ph\":\"%c\",%s\"id\":%" PRIu64 ",\"pid\":%d,\"tid\":%u,\"ts\":%" PRId64 ".%03d}", kind,
+            kind == 'f' ? "\"bp\":\"e\"," : "", id, p->head->pe, thread, at / 1000, (int)(at % 1000));
+}
+
+/* Where the earlier access's time is not known, or its part is missing, the later one has no arrow. */
+static void print_races(FILE *f, const struct shi_trace_part *parts, int n)
+{
+    uint64_t id = 0;
+    for (const struct shi_trace_part *p = parts; p < parts + n; p++)
+        for (uint64_t i = p->head ? shi_trace_first(p->head) : 0; p->head && i < p->head->written; i++) {
+            const struct shi_trace_event *e = shi_trace_at(p, i);
+            if (e->family != SHI_TRACE_RACE)
+                continue;
+            print_access(f, p, e->thread, e->start_ns, e->name, SHI_TRACE_NAME_BYTES, e->bytes);
+            if (!e->earlier_ns || e->to < 0 || e->to >= n || !parts[e->to].head)
+                continue;
+            print_access(f, &parts[e->to], e->earlier_thread, e->earlier_ns, e->earlier, SHI_TRACE_EARLIER_BYTES, e->bytes);
+            print_race_end(f, 's', &parts[e->to], e->earlier_thread, e->earlier_ns, ++id);
+            print_race_end(f, 'f', p, e->thread, e->start_ns, id);
+        }
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+
 /* Write the parts that exist to `path`. 0, or -errno. */
 static int print_all(const char *path, struct shi_trace_part *parts, int n)
 {
@@ -220,6 +288,7 @@ static int print_all(const char *path, struct shi_trace_part *parts, int n)
     for (int pe = 0; pe < n; pe++)
         if (parts[pe].head)
             print_part(f, &parts[pe]);
+    print_races(f, parts, n);
     int err = shi_trace_arrows(parts, n, print_arrow, &(struct arrows){f, parts, 0});
     fputs("\n]}\n", f);
     if (!err && (fflush(f) || ferror(f)))
