@@ -128,19 +128,19 @@ inline void ishmem_finalize(void)
     shi_inits--;
     ::shmem_finalize();
 }
-inline void *ishmem_malloc(size_t size)
+SHI_CALL void *ishmem_malloc(size_t size)
 {
     return ::shmemg_malloc(size);
 }
-inline void *ishmem_calloc(size_t count, size_t size)
+SHI_CALL void *ishmem_calloc(size_t count, size_t size)
 {
     return ::shmemg_calloc(count, size);
 }
-inline void *ishmem_align(size_t alignment, size_t size)
+SHI_CALL void *ishmem_align(size_t alignment, size_t size)
 {
     return ::shmemg_align(alignment, size);
 }
-inline void ishmem_free(void *ptr)
+SHI_CALL void ishmem_free(void *ptr)
 {
     ::shmemg_free(ptr);
 }
@@ -180,7 +180,7 @@ inline void shi_complete(void)
 /* ---- untyped ------------------------------------------------------------------------------------------------------------- */
 
 #define ISHMEM_SYCL_FN_(R, NAME, PARAMS, DEVICE, HOST)                                                                \
-    inline R NAME PARAMS                                                                                              \
+    SHI_CALL R NAME PARAMS                                                                                            \
     {                                                                                                                 \
         ISHMEM_EITHER_(return shi_device::DEVICE, return HOST)                                                        \
     }

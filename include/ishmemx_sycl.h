@@ -82,7 +82,7 @@ inline int shi_kind(const sycl::sub_group &)
     return shi_device::SHI_HTG;
 }
 #define ISHMEM_GROUP_FN_(R, NAME, PARAMS, DEVICE)                                                                     \
-    inline R NAME PARAMS                                                                                              \
+    SHI_CALL R NAME PARAMS                                                                                            \
     {                                                                                                                 \
         ISHMEM_EITHER_(return shi_device::DEVICE, return R())                                                         \
     }

@@ -33,6 +33,27 @@ static void forget(struct race_clock **c)
 
 static pthread_mutex_t clocks = PTHREAD_MUTEX_INITIALIZER;
 
+/* SYCL's runtime appends commands by threads of its own. submitter: the thread that waits meanwhile, see fulmar_race_submit. ended: the commands that
+ * threads have waited for; NULL where there is no such runtime. It may leave out that a command depends on one that has ended. */
+static pthread_mutex_t submitting = PTHREAD_MUTEX_INITIALIZER;
+static struct race_thread *submitter;
+static struct race_clock *ended;
+
+RACE_API void fulmar_race_submit(int begins);
+void fulmar_race_submit(int begins)
+{
+    struct race_thread *u = race_self();
+    if (begins)
+        pthread_mutex_lock(&submitting);
+    pthread_mutex_lock(&clocks);
+    submitter = begins ? u : NULL;
+    if (u && !ended)
+        ended = new_clock(NULL);
+    pthread_mutex_unlock(&clocks);
+    if (!begins)
+        pthread_mutex_unlock(&submitting);
+}
+
 void race_kernel_now(void **clock)
 {
     struct race_thread *u = race_self();
@@ -41,6 +62,10 @@ void race_kernel_now(void **clock)
     pthread_mutex_lock(&clocks);
     *clock = *clock ? *clock : new_clock(NULL);
     race_sync_give_to(u, *clock);
+    if (submitter && submitter != u) {
+        race_sync_give_to(submitter, *clock);
+        race_clock_join(*clock, ended);
+    }
     pthread_mutex_unlock(&clocks);
 }
 
@@ -48,9 +73,20 @@ void race_kernel_reach(void *const *clock)
 {
     struct race_thread *u = race_self();
     pthread_mutex_lock(&clocks);
-    if (u && race_running && *clock)
+    if (u && race_running && *clock) {
         race_sync_take_from(u, *clock);
+        if (ended)
+            race_clock_join(ended, *clock);
+    }
     pthread_mutex_unlock(&clocks);
+}
+
+/* Threads that have waited for the same queue know what each of them has seen. */
+RACE_API void fulmar_race_waited(void **clock);
+void fulmar_race_waited(void **clock)
+{
+    race_kernel_reach(clock);
+    race_kernel_now(clock);
 }
 
 void race_kernel_join(void **clock, void *const *other)

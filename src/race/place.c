@@ -3,6 +3,7 @@
 
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -122,11 +123,42 @@ uint32_t race_place_find(const void *pc, const char *routine, unsigned atomic)
     return n->place;
 }
 
+/* A kernel of AdaptiveCpp has the mangled type of its function object, most often a lambda: the name of the function that it is in, which for calls on
+ * queues is that of the call. The name's characters. */
+static int name_of(const char **kernel)
+{
+    const char *name = NULL, *p = strstr(*kernel, "__sscp_dispatch");
+    if (!p)
+        return (int)strlen(*kernel);
+    p += sizeof "__sscp_dispatch" - 1;
+    size_t bytes = 0;
+    int local = 0; /* what follows is the name of a function with local types */
+    while (*p) {
+        size_t n = strtoul(p, NULL, 10), left = strlen(p);
+        if (*p == 'S' && strspn(p + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") < strcspn(p, "_")) { /* S_, S1_ */
+            p += strcspn(p, "_") + (strchr(p, '_') != NULL);
+        } else if (n && n < left) {
+            p += strspn(p, "0123456789");
+            if (local)
+                name = p, bytes = n;
+            p += n;
+        } else {
+            if (name && local && strncmp(name, "shi_on_queue", bytes) != 0)
+                break;
+            local = *p == 'Z' || (local && (*p == 'L' || *p == 'N' || *p == 'K'));
+            p++;
+        }
+    }
+    *kernel = name ? name : *kernel;
+    return (int)(name ? bytes : strlen(*kernel));
+}
+
 uint32_t race_place_of_kernel(const char *kernel, const char *file, uint32_t line)
 {
     struct race_shared *s = race_node.shared;
     char routine[sizeof s->routine[0]];
-    snprintf(routine, sizeof routine, RACE_IN_KERNEL "%s", kernel);
+    int bytes = name_of(&kernel);
+    snprintf(routine, sizeof routine, RACE_IN_KERNEL "%.*s", bytes, kernel);
     return entry((struct race_place){
         .offset = line,
         .module = (uint16_t)text_of(s->module_key, s->module[0], RACE_MODULE_NAME, RACE_MODULES, file ? file : ""),

@@ -30,11 +30,11 @@ static bool is_library(const char *file)
     return strstr(file, "device/lib/") || !strcmp(base ? base + 1 : file, "shmemg.h");
 }
 
-/* Where the program called the library: the innermost function of another file. */
+/* Where the program called the library: the innermost function of another file; one without lines is the library's, too. */
 static uint32_t call_place(const struct zc_vm *x, const struct zc_item *it, const struct zc_ins *i)
 {
     struct zc_line l = zc_lines_of(x->m, i);
-    for (uint32_t k = it->sp; k > 0 && l.file && is_library(l.file); k--)
+    for (uint32_t k = it->sp; k > 0 && (!l.file || is_library(l.file)); k--)
         l = zc_lines_of(x->m, it->stack[k - 1]);
     return zc_config.race->place(x->l->k->name, l.file, l.line);
 }

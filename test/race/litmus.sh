@@ -125,7 +125,7 @@ ok $? "more than 128 PEs are refused" "$dir/out"
 # ---- oshcc --------------------------------------------------------------------------------------------------------------
 
 for option in --static-shmem --sycl; do
-    $OSHCC --race $option -o "$dir/no" "$top_srcdir/test/race/litmus.c" >"$dir/out" 2>&1
+    OSHCC_SYCL="icpx -fsycl" $OSHCC --race $option -o "$dir/no" "$top_srcdir/test/race/litmus.c" >"$dir/out" 2>&1
     [ $? -eq 1 ] && grep -q '^oshcc: --race: ' "$dir/out"
     ok $? "oshcc --race $option is refused" "$dir/out"
 done

@@ -84,7 +84,7 @@ SHI_FN void shi_race_put_signal(shmem_ctx_t ctx, int g, void *dest, const void *
                                 int sig_op, int pe, int nbi)
 {
     shi_race_word(SHI_RACE_SIGNAL, shi_address(sig_addr));
-    shi_race_group_call(ctx, g, SHI_RACE_PUT_SIGNAL, dest, bytes, pe, bytes ? source : (const void *)0, nbi);
+    shi_race_group_call(ctx, g, SHI_RACE_PUT_SIGNAL, dest, bytes, pe, source, nbi);
     shi_put_signal(ctx, g, dest, source, bytes, sig_addr, value, sig_op, pe, nbi);
     shi_race_end();
 }

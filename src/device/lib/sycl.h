@@ -17,11 +17,19 @@
 #endif
 
 #define SHI_GLOBAL
+#if SHI_RACE /* oshcc --race: what is inlined has the line of the program's call */
+#define SHI_FN inline __attribute__((nodebug))
+#define SHI_CALL inline __attribute__((nodebug, always_inline))
+#define SHI_NOINLINE inline __attribute__((nodebug, noinline))
+#endif
 #ifndef SHI_FN /* a test has functions that are not inlined */
 #define SHI_FN inline
 #endif
-#define SHI_HOT inline __attribute__((always_inline))
+#ifndef SHI_RACE
+#define SHI_CALL inline
 #define SHI_NOINLINE inline __attribute__((noinline))
+#endif
+#define SHI_HOT inline __attribute__((always_inline))
 #define SHI_ROLLED
 #define SHI_SCALAR _Pragma("clang loop vectorize(disable) unroll(disable)")
 #define SHI_ASSUME(x) __builtin_assume(x)
