@@ -22,15 +22,26 @@ uintptr_t *race_page_root[1 << RACE_ROOT_BITS];
 int race_alone = 1;
 uint32_t race_page_changes;
 struct race_ranges race_ranges;
+uint8_t race_filter[RACE_FILTER];
 struct race_holder *race_own_holder;
 static struct peer {
-    uintptr_t lo[RACE_SEGMENTS];
-} * peer; /* where this process sees their segments, 0: nowhere */
+    uintptr_t lo[RACE_SEGMENTS]; /* where this process sees their segments, 0: nowhere */
+    int visible;                 /* the filter has those of the program's start */
+} * peer;
+
+/* Memory at these addresses has cells, and so has an access that begins before it. */
+static void unfilter(uintptr_t lo, uintptr_t end)
+{
+    lo -= lo < RACE_WIDEST ? lo : RACE_WIDEST - 1;
+    for (uintptr_t block = lo >> RACE_BLOCK_BITS, n = 0; n < RACE_FILTER && block <= (end - 1) >> RACE_BLOCK_BITS; block++, n++)
+        __atomic_store_n(&race_filter[block % RACE_FILTER], 1, __ATOMIC_RELAXED);
+}
 
 static void range(struct race_range *r, int segment)
 {
     r->lo = race_node.lo[segment], r->bytes = race_node.bytes[segment];
     r->cells = (uint64_t *)(race_node.cells + race_node_page(race_node.me, segment, 0) * RACE_PAGE_CELLS);
+    unfilter(r->lo, r->lo + r->bytes);
 }
 
 /* Where this process sees the PE's segment, 0: nowhere. Its first pages may be none that PEs share: those of the program that are read only. */
@@ -59,15 +70,6 @@ void race_page_up(void)
         race_own_holder = (struct race_holder *)race_node.holders + race_node.me;
 }
 
-/* Memory at these addresses has cells that the table finds. */
-static void widen(uintptr_t lo, uintptr_t bytes)
-{
-    struct race_range *r = &race_ranges.others;
-    uintptr_t first = r->bytes && r->lo < lo ? r->lo : lo, end = r->bytes && r->lo + r->bytes > lo + bytes ? r->lo + r->bytes : lo + bytes;
-    __atomic_store_n(&r->bytes, end - first, __ATOMIC_RELAXED);
-    __atomic_store_n(&r->lo, first, __ATOMIC_RELAXED);
-}
-
 /* What the table says of these addresses is not true any more. */
 static void unlearn(uintptr_t lo, uintptr_t bytes)
 {
@@ -88,8 +90,7 @@ static void segment_at(int pe, int segment, uintptr_t lo)
     if (!lo)
         return;
     unlearn(lo, race_node.bytes[segment]);
-    if (race_alone)
-        widen(lo, race_node.bytes[segment]);
+    unfilter(lo, lo + race_node.bytes[segment]);
     race_page_changes++;
 }
 
@@ -120,9 +121,12 @@ void race_page_peer(int pe, uintptr_t object, uintptr_t at)
 
 void race_page_visible(int pe)
 {
-    for (int s = 0; pe >= 0 && pe < race_node.pes && race_alone && s < race_node.segments; s++)
-        if (peer && peer[pe].lo[s])
-            widen(peer[pe].lo[s], race_node.bytes[s]);
+    if (!peer || pe < 0 || pe >= race_node.pes || peer[pe].visible || !race_alone)
+        return;
+    for (int s = 0; s < race_node.segments; s++)
+        if (peer[pe].lo[s])
+            unfilter(peer[pe].lo[s], peer[pe].lo[s] + race_node.bytes[s]);
+    peer[pe].visible = 1;
 }
 
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
@@ -195,8 +199,7 @@ static uintptr_t entry_of(uintptr_t addr, int make)
     uintptr_t new = new_block();
     if (new && __atomic_compare_exchange_n(at, &entry, new + PRIVATE, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         entry = new + PRIVATE;
-        if (race_alone)
-            widen(addr & ~(uintptr_t)(RACE_PAGE - 1), RACE_PAGE);
+        unfilter(addr & ~(uintptr_t)(RACE_PAGE - 1), (addr | (RACE_PAGE - 1)) + 1);
     }
     return entry;
 }
@@ -270,10 +273,10 @@ void race_page_crowd(void)
     static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; /* a thread that comes later waits for the end of it */
     pthread_mutex_lock(&changing);
     if (race_alone) {
+        unfilter(0, UINTPTR_MAX);
         __atomic_store_n(&race_alone, 0, __ATOMIC_RELAXED);
         if (race_own_holder)
             wait_for_owner(race_node.me);
-        race_ranges.others = (struct race_range){.lo = 0, .bytes = UINTPTR_MAX};
     }
     pthread_mutex_unlock(&changing);
 }

@@ -45,14 +45,33 @@ struct race_page {
 
 extern RACE_HIDDEN int race_alone; /* this PE has had one thread until now */
 
-/* Own ranges, to find cells without the table, and the range outside of which no memory has any. */
+/* Own ranges, to find cells without the table. */
 struct race_range {
     uintptr_t lo, bytes;
     uint64_t *cells;
 };
 extern RACE_HIDDEN struct race_ranges {
-    struct race_range heap, statics, others;
+    struct race_range heap, statics;
 } race_ranges;
+
+/* Most loads and stores of a PE with one thread are of memory without cells: private memory that is no buffer of a nonblocking call. The filter
+ * has a byte for each block of addresses, by the low bits of the block's number. 0: no access that begins in the blocks with this byte touches
+ * memory with cells. The only thread sets bytes before the memory has cells, and all of them before there is a second thread; none is cleared. */
+enum { RACE_BLOCK_BITS = 18, RACE_FILTER = 1 << 16, RACE_WIDEST = 16 /* bytes of a load or store */ };
+extern RACE_HIDDEN uint8_t race_filter[RACE_FILTER];
+
+static inline int race_filtered(uintptr_t addr)
+{
+    return !__atomic_load_n(&race_filter[(addr >> RACE_BLOCK_BITS) % RACE_FILTER], __ATOMIC_RELAXED);
+}
+
+static inline int race_filtered_range(uintptr_t addr, size_t bytes)
+{
+    for (uintptr_t block = addr >> RACE_BLOCK_BITS; block <= (addr + bytes) >> RACE_BLOCK_BITS; block++)
+        if (!race_filtered(block << RACE_BLOCK_BITS))
+            return 0;
+    return 1;
+}
 
 void race_page_up(void);
 /* The segment of the device heap or of added memory has come up, or goes. A kernel accesses the object of it at this address of the PE. */

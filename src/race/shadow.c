@@ -426,7 +426,7 @@ void race_shadow_forget(struct race_thread *u, uintptr_t addr, size_t bytes)
 {
     struct race_page p;
     const uint64_t none[RACE_CELLS] = {0};
-    if (addr + bytes - race_ranges.others.lo >= race_ranges.others.bytes && addr - race_ranges.others.lo >= race_ranges.others.bytes && race_alone)
+    if (race_filtered_range(addr, bytes))
         return;
     for (uintptr_t end = addr + bytes, to; addr < end; addr = to) {
         to = page_end(addr, end);

@@ -14,7 +14,7 @@
 
 __attribute__((noinline)) void race_tsan_range(enum race_kind kind, const void *at, size_t bytes, const void *pc)
 {
-    struct race_thread *u = race_self();
+    struct race_thread *u = race_filtered_range((uintptr_t)at, bytes) ? NULL : race_self();
     if (u)
         race_shadow_first(u, kind, (uintptr_t)at, bytes, pc);
 }
@@ -174,13 +174,15 @@ __attribute__((always_inline)) static inline void in_granule(enum race_kind kind
         in_own(u, kind, pair, mask, addr, pc);
     else if ((pair = pair_in(&race_ranges.statics, addr)))
         in_own(u, kind, pair, mask, addr, pc);
-    else if (addr - race_ranges.others.lo < race_ranges.others.bytes)
+    else
         (kind == RACE_LOAD ? other_load : other_store)(u, mask, addr, pc);
 }
 
 __attribute__((always_inline)) static inline void one(enum race_kind kind, const void *at, size_t bytes, const void *pc)
 {
     uintptr_t addr = (uintptr_t)at;
+    if (__builtin_expect(race_filtered(addr), 1))
+        return;
     if (addr % RACE_GRANULE + bytes <= RACE_GRANULE)
         in_granule(kind, addr, bytes, pc);
     else if (bytes == 2 * RACE_GRANULE && addr % RACE_GRANULE == 0) {
