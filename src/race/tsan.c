@@ -42,23 +42,18 @@ __attribute__((always_inline)) static inline int has(const struct race_thread *u
            !((__atomic_load_n(&pair[0], __ATOMIC_RELAXED) ^ (u->store | mask)) & fields);
 }
 
-/* Is this free, or a cell of loads of this actor, or of its stores? */
+/* Is this a cell of loads of this actor, or of its stores? */
 static inline int is_own(uint64_t cell, uint64_t x)
 {
     const uint64_t actor = (((uint64_t)1 << race_dim.actor_bits) - 1) << RACE_MOMENT_AT;
-    return !cell || (!((cell ^ x) & actor) && (RACE_CELL_KIND_OF(cell) == RACE_LOAD || RACE_CELL_KIND_OF(cell) == RACE_STORE));
-}
-
-static inline int within(uint64_t cell, uint64_t mask)
-{
-    return !(cell & RACE_CELL_MASK & ~mask);
+    return !((cell ^ x) & actor) && (RACE_CELL_KIND_OF(cell) == RACE_LOAD || RACE_CELL_KIND_OF(cell) == RACE_STORE);
 }
 
 /* Is the thread after this access of memory of its PE? Once it is, it remains so. */
 static inline int is_known(struct race_thread *u, uint64_t cell)
 {
     cell &= ~RACE_CELL_MASK;
-    return !cell || *race_near_cell(u, cell) == cell || race_shadow_known(u, cell);
+    return *race_near_cell(u, cell) == cell || race_shadow_known(u, cell);
 }
 
 /* What remains of it after an access of these bytes that is after it. */
@@ -69,15 +64,46 @@ static inline uint64_t uncovered(enum race_kind kind, uint64_t cell, uint64_t ma
     return cell & RACE_CELL_MASK ? cell : 0;
 }
 
-static void cover(enum race_kind kind, uint64_t *pair, uint64_t mask)
+static inline void change(uint64_t *cell, uint64_t was, uint64_t value)
 {
-    for (int i = 0; i < 2; i++)
-        if (pair[i])
-            __atomic_store_n(&pair[i], uncovered(kind, pair[i], mask), __ATOMIC_RELAXED);
+    if (value != was)
+        __atomic_store_n(cell, value, __ATOMIC_RELAXED);
 }
 
-/* The first access of an epoch at memory whose cells are all of accesses that are ordered before it, in the first pair loads and stores of the
- * thread. Its own cell is the one of its kind, `other` the other one. 0: there is no room in the two, or it is another case. */
+/* The first access of an epoch at memory whose cells are all of accesses that are ordered before it, by the page's holder. Its own cell is the
+ * one of its kind in the first pair; what remains of an older access there moves to a free one. 0: none is free, or it is another case; nothing
+ * has changed. */
+__attribute__((always_inline)) static inline int first(struct race_thread *u, enum race_kind kind, uint64_t *pair, uint64_t *second,
+                                                                   struct race_state *state, uint64_t mask, uint64_t x)
+{
+    uint64_t *own = pair + (kind == RACE_LOAD), *other = pair + (kind != RACE_LOAD);
+    uint64_t was[RACE_CELLS] = {*own, *other}, cell[RACE_CELLS];
+    if (state->wide)
+        was[2] = second[0], was[3] = second[1];
+    for (int i = 0; i < RACE_CELLS; i++) {
+        if (was[i] && !is_own(was[i], x) && !is_known(u, was[i]))
+            return 0;
+        cell[i] = uncovered(kind, was[i], mask);
+    }
+    if (!((was[0] ^ x) & ~RACE_CELL_MASK))
+        x |= was[0];
+    else if (!cell[0])
+        ;
+    else if (!cell[1])
+        cell[1] = cell[0];
+    else if (!cell[2])
+        cell[2] = cell[0], __atomic_store_n(&state->wide, 1, __ATOMIC_RELAXED);
+    else if (!cell[3])
+        cell[3] = cell[0];
+    else
+        return 0;
+    change(own, was[0], x);
+    change(other, was[1], cell[1]);
+    change(second, was[2], cell[2]);
+    change(second + 1, was[3], cell[3]);
+    return 1;
+}
+
 __attribute__((always_inline)) static inline int only(struct race_thread *u, enum race_kind kind, uint64_t *pair, uint64_t *second,
                                                                   struct race_state *state, uint64_t mask, const void *pc)
 {
@@ -85,30 +111,7 @@ __attribute__((always_inline)) static inline int only(struct race_thread *u, enu
     enum race_hold how = race_page_try(u, state);
     if (how == RACE_NOT_HELD)
         return 0;
-    uint64_t *own_at = pair + (kind == RACE_LOAD), *other_at = pair + (kind != RACE_LOAD), own = *own_at, other = *other_at;
-    int done = 0, wide = state->wide && (second[0] | second[1]);
-    if (is_own(own, x) && is_own(other, x) && (!wide || (is_known(u, second[0]) && is_known(u, second[1])))) {
-        int covered = kind == RACE_STORE || RACE_CELL_KIND_OF(other) == RACE_LOAD; /* a load covers no store */
-        if (!((own ^ x) & ~RACE_CELL_MASK))
-            x |= own, done = 1;
-        else if (within(own, mask) && (kind == RACE_STORE || RACE_CELL_KIND_OF(own) != RACE_STORE))
-            done = 1;
-        else if (!other || (covered && within(other, mask))) {
-            __atomic_store_n(other_at, kind == RACE_STORE || RACE_CELL_KIND_OF(own) != RACE_STORE ? own & ~mask : own, __ATOMIC_RELAXED);
-            __atomic_store_n(own_at, x, __ATOMIC_RELAXED);
-            if (wide)
-                cover(kind, second, mask);
-            race_page_done(u, state, how);
-            return 1;
-        }
-        if (done) {
-            if (wide)
-                cover(kind, second, mask);
-            __atomic_store_n(own_at, x, __ATOMIC_RELAXED);
-            if (other && covered && within(other, x))
-                __atomic_store_n(other_at, 0, __ATOMIC_RELAXED);
-        }
-    }
+    int done = first(u, kind, pair, second, state, mask, x);
     race_page_done(u, state, how);
     return done;
 }

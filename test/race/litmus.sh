@@ -25,6 +25,7 @@ reported() { # CASE STATUS OUTPUT
     *_space) object='byte 12 of 256 from shmemx_space_malloc at litmus_more.c:[0-9]*' ;;
     *_d) object=d ;;
     *_spread) object='spread + 8' ;;
+    *_half) object='half + 4' ;;
     *) object=x ;;
     esac
     [ "$2" -eq 66 ] && grep -q "^fulmar race: $object of PE [0-9], [48] bytes\$" "$3" &&

@@ -242,9 +242,31 @@ static void o19_finalize(void)
     exit(0);
 }
 
+/* One of two words of a granule is accessed again in a later epoch: the earlier store of the other word remains. PE 0 is late, so that its get
+ * has to find the store. */
+static _Alignas(8) int half[2];
+
+static void o5_half(void)
+{
+    volatile int *h = half;
+    if (me == 1) {
+        h[0] = 1, h[1] = 2;
+        shmem_uint64_atomic_inc(&flag, 2);
+        sink = h[0];
+        h[0] = 3;
+    }
+    if (mended)
+        shmem_sync_all();
+    if (me == 0) {
+        usleep(20000);
+        sink = shmem_int_g(&half[1], 1);
+    }
+}
+
 const struct litmus litmus_again[] = {
     {"c1_memset_spread", "C1", c1_memset_spread}, {"c1_memcpy_spread", "C1", c1_memcpy_spread}, {"c1_memcmp_spread", "C1", c1_memcmp_spread},
     {"o19_finalize", "O19", o19_finalize},
     {"o6_again", "O6", o6_again},   {"o3_again", "O3", o3_again}, {"o8_learned", "O8", o8_learned}, {"o8_again", "O8", o8_again},
-    {"o5_again", "O5", o5_again},   {"o3_thread", "O3", o3_thread}, {"o14_added", "O14", o14_added}, {NULL, NULL, NULL},
+    {"o5_again", "O5", o5_again},   {"o3_thread", "O3", o3_thread}, {"o14_added", "O14", o14_added}, {"o5_half", "O5", o5_half},
+    {NULL, NULL, NULL},
 };
