@@ -123,17 +123,20 @@ static void report(const struct check *c, uint64_t x, const uint64_t *old, enum 
 
 /* ---- a granule ------------------------------------------------------------------------------------------------------ */
 
-/* Loads and stores of the owner have the first and second cell while there is room: the shortest way looks there. */
+/* The first cell is of what writes, the second one of what reads, while they are free; loads and stores take them in any case: the shortest way
+ * looks there. */
 static int first_choice(unsigned kind)
 {
-    return kind == RACE_STORE ? 0 : kind == RACE_LOAD ? 1 : 2;
+    return !race_kind_writes(kind);
 }
 
-static int free_cell(const uint64_t *cell, int from)
+static int free_cell(const uint64_t *cell, int first)
 {
+    if (!cell[first])
+        return first;
     for (int i = 0; i < RACE_CELLS; i++)
-        if (!cell[(from + i) % RACE_CELLS])
-            return (from + i) % RACE_CELLS;
+        if (!cell[i])
+            return i;
     return -1;
 }
 
@@ -183,12 +186,10 @@ static enum race_missing settle(const struct check *c, uint64_t mask, uint64_t *
     if (!c->cell)
         return what;
     unsigned kind = RACE_KIND_OF(a->bits);
-    int first = first_choice(kind), slot = free_cell(cell, first == 1 ? 0 : first);
-    if (!cell[first])
-        slot = first;
+    int first = first_choice(kind), slot = free_cell(cell, first);
     if (slot < 0)
         slot = least(c, cell, ordered);
-    if (first < 2 && slot != first)
+    if ((kind == RACE_LOAD || kind == RACE_STORE) && slot != first)
         cell[slot] = cell[first], slot = first;
     cell[slot] = x;
     return what;
