@@ -17,7 +17,13 @@ void race_clock_dimensions(unsigned pes)
         race_dim.bits++;
     race_dim.actor_bits = RACE_ROW_BITS + race_dim.bits;
     race_dim.row = ((size_t)(4 + pes) * pes + LANES - 1) / LANES * LANES;
-    race_dim.bytes = (sizeof(struct race_clock) + RACE_ROWS * race_dim.row * sizeof(uint32_t) + 63) & ~(size_t)63;
+    race_dim.bytes = (sizeof(struct race_clock) + RACE_ROWS * race_dim.row * sizeof(uint32_t) + RACE_EXACT * sizeof(struct race_exact) + 63) & ~(size_t)63;
+}
+
+/* The single operations that it knows to be delivered. They are behind the rows, so that a clock without any is in few lines. */
+static struct race_exact *exact_of(const struct race_clock *c)
+{
+    return (struct race_exact *)(uintptr_t)(c->word + RACE_ROWS * race_dim.row);
 }
 
 void race_clock_epoch(struct race_thread *u, uint32_t epoch)
@@ -51,8 +57,9 @@ void race_clock_deliver(struct race_clock *c, unsigned stream, unsigned target, 
 
 int race_clock_has(const struct race_clock *c, unsigned stream, uint32_t epoch)
 {
+    const struct race_exact *exact = exact_of(c);
     for (uint32_t i = 0; i < c->exacts; i++)
-        if (c->exact[i].stream == stream && c->exact[i].epoch == epoch)
+        if (exact[i].stream == stream && exact[i].epoch == epoch)
             return 1;
     return 0;
 }
@@ -63,11 +70,12 @@ void race_clock_exact(struct race_clock *c, struct race_exact one)
     if (race_clock_has(c, one.stream, one.epoch) || *race_q(c, one.stream) >= one.epoch ||
         race_d(c, one.stream)[one.target] >= one.epoch)
         return;
+    struct race_exact *exact = exact_of(c);
     if (c->exacts == RACE_EXACT) {
-        race_clock_deliver(c, c->exact[0].stream, c->exact[0].target, c->exact[0].epoch);
-        memmove(c->exact, c->exact + 1, --c->exacts * sizeof *c->exact);
+        race_clock_deliver(c, exact[0].stream, exact[0].target, exact[0].epoch);
+        memmove(exact, exact + 1, --c->exacts * sizeof *exact);
     }
-    c->exact[c->exacts++] = one, c->inside = 0;
+    exact[c->exacts++] = one, c->inside = 0;
 }
 
 int race_clock_join(struct race_clock *of, const struct race_clock *from)
@@ -86,7 +94,7 @@ int race_clock_join(struct race_clock *of, const struct race_clock *from)
     uint64_t inside = of->inside;
     of->inside = 1; /* race_clock_exact clears it */
     for (uint32_t i = 0; i < from->exacts; i++)
-        race_clock_exact(of, from->exact[i]);
+        race_clock_exact(of, exact_of(from)[i]);
     int changed = !of->inside || (grown[0] | grown[1] | grown[2] | grown[3]);
     of->inside = changed ? 0 : inside;
     return changed;

@@ -21,8 +21,7 @@ struct race_clock {
     uint32_t exacts;
     uint64_t giver, version; /* the clock that this thread (race_thread.self) had at this version is in it; 0: none */
     uint64_t inside;         /* all of it is in the clock of this thread; 0: of none */
-    struct race_exact exact[RACE_EXACT];
-    uint32_t word[];
+    uint32_t word[];         /* RACE_ROWS rows, then the exact ones */
 };
 
 /* Dimensions, set once at init. */
