@@ -40,7 +40,7 @@ static void unfilter(uintptr_t lo, uintptr_t end)
 static void range(struct race_range *r, int segment)
 {
     r->lo = race_node.lo[segment], r->bytes = race_node.bytes[segment];
-    r->cells = (uint64_t *)(race_node.cells + race_node_page(race_node.me, segment, 0) * RACE_PAGE_CELLS);
+    r->pairs = (uintptr_t)race_node.cells + race_node_page(race_node.me, segment, 0) * RACE_PAGE_CELLS - r->lo * (RACE_PAIR / RACE_GRANULE);
     unfilter(r->lo, r->lo + r->bytes);
 }
 

@@ -48,7 +48,7 @@ extern RACE_HIDDEN int race_alone; /* this PE has had one thread until now */
 /* Own ranges, to find cells without the table. */
 struct race_range {
     uintptr_t lo, bytes;
-    uint64_t *cells;
+    uintptr_t pairs; /* where the pair of address 0 would be */
 };
 extern RACE_HIDDEN struct race_ranges {
     struct race_range heap, statics;

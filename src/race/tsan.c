@@ -21,11 +21,15 @@ __attribute__((noinline)) void race_tsan_range(enum race_kind kind, const void *
 
 /* ---- the shortest ways ---------------------------------------------------------------------------------------------------- */
 
-/* First pair of cells of an address of the PE's own symmetric memory, or NULL; the state of its page. */
+/* Is the address in this range of the PE's own symmetric memory? First pair of its cells; the state of its page. */
+static inline int is_in(const struct race_range *r, uintptr_t addr)
+{
+    return addr - r->lo < r->bytes;
+}
+
 static inline uint64_t *pair_in(const struct race_range *r, uintptr_t addr)
 {
-    uintptr_t at = addr - r->lo;
-    return at < r->bytes ? r->cells + at / RACE_GRANULE * 2 : NULL;
+    return (uint64_t *)(r->pairs + (addr & ~(uintptr_t)(RACE_GRANULE - 1)) * (RACE_PAIR / RACE_GRANULE));
 }
 
 static inline struct race_state *state_of(const uint64_t *pair)
@@ -42,16 +46,12 @@ __attribute__((always_inline)) static inline int has(const struct race_thread *u
            !((__atomic_load_n(&pair[0], __ATOMIC_RELAXED) ^ (u->store | mask)) & fields);
 }
 
-/* Is this a cell of loads of this actor, or of its stores? */
-static inline int is_own(uint64_t cell, uint64_t x)
+/* Is the access of this cell, of memory of the thread's PE, ordered before its load or store x? Once it is, it remains so. */
+static inline int is_before(struct race_thread *u, uint64_t cell, uint64_t x)
 {
     const uint64_t actor = (((uint64_t)1 << race_dim.actor_bits) - 1) << RACE_MOMENT_AT;
-    return !((cell ^ x) & actor) && (RACE_CELL_KIND_OF(cell) == RACE_LOAD || RACE_CELL_KIND_OF(cell) == RACE_STORE);
-}
-
-/* Is the thread after this access of memory of its PE? Once it is, it remains so. */
-static inline int is_known(struct race_thread *u, uint64_t cell)
-{
+    if (!cell || (!((cell ^ x) & actor) && (RACE_CELL_KIND_OF(cell) == RACE_LOAD || RACE_CELL_KIND_OF(cell) == RACE_STORE)))
+        return 1;
     cell &= ~RACE_CELL_MASK;
     return *race_near_cell(u, cell) == cell || race_shadow_known(u, cell);
 }
@@ -64,9 +64,9 @@ static inline uint64_t uncovered(enum race_kind kind, uint64_t cell, uint64_t ma
     return cell & RACE_CELL_MASK ? cell : 0;
 }
 
-static inline void change(uint64_t *cell, uint64_t was, uint64_t value)
+static inline void change(uint64_t *cell, uint64_t value)
 {
-    if (value != was)
+    if (value != *cell)
         __atomic_store_n(cell, value, __ATOMIC_RELAXED);
 }
 
@@ -76,31 +76,31 @@ static inline void change(uint64_t *cell, uint64_t was, uint64_t value)
 __attribute__((always_inline)) static inline int first(struct race_thread *u, enum race_kind kind, uint64_t *pair, uint64_t *second,
                                                                    struct race_state *state, uint64_t mask, uint64_t x)
 {
-    uint64_t *own = pair + (kind == RACE_LOAD), *other = pair + (kind != RACE_LOAD);
-    uint64_t was[RACE_CELLS] = {*own, *other}, cell[RACE_CELLS];
-    if (state->wide)
-        was[2] = second[0], was[3] = second[1];
-    for (int i = 0; i < RACE_CELLS; i++) {
-        if (was[i] && !is_own(was[i], x) && !is_known(u, was[i]))
-            return 0;
-        cell[i] = uncovered(kind, was[i], mask);
-    }
-    if (!((was[0] ^ x) & ~RACE_CELL_MASK))
-        x |= was[0];
-    else if (!cell[0])
-        ;
-    else if (!cell[1])
-        cell[1] = cell[0];
-    else if (!cell[2])
-        cell[2] = cell[0], __atomic_store_n(&state->wide, 1, __ATOMIC_RELAXED);
-    else if (!cell[3])
-        cell[3] = cell[0];
-    else
+    uint64_t *own = pair + (kind == RACE_LOAD), *other = pair + (kind != RACE_LOAD), c = 0, d = 0;
+    uint64_t was = *own, rest = uncovered(kind, was, mask), b = uncovered(kind, *other, mask);
+    if (!is_before(u, was, x) || !is_before(u, *other, x))
         return 0;
-    change(own, was[0], x);
-    change(other, was[1], cell[1]);
-    change(second, was[2], cell[2]);
-    change(second + 1, was[3], cell[3]);
+    if (race_unlikely(state->wide)) {
+        if (!is_before(u, second[0], x) || !is_before(u, second[1], x))
+            return 0;
+        c = uncovered(kind, second[0], mask), d = uncovered(kind, second[1], mask);
+    }
+    if (!((was ^ x) & ~RACE_CELL_MASK))
+        x |= was;
+    else if (rest && !b)
+        b = rest;
+    else if (race_unlikely(rest != 0)) {
+        if (c && d)
+            return 0;
+        *(c ? &d : &c) = rest;
+        __atomic_store_n(&state->wide, 1, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(own, x, __ATOMIC_RELAXED);
+    change(other, b);
+    if (race_unlikely(state->wide)) {
+        change(second, c);
+        change(second + 1, d);
+    }
     return 1;
 }
 
@@ -116,38 +116,56 @@ __attribute__((always_inline)) static inline int only(struct race_thread *u, enu
     return done;
 }
 
-/* A load or store of bytes of one granule, of memory that is not the PE's own symmetric one. 1: there is nothing more to do. */
-__attribute__((always_inline)) static inline int other_memory(struct race_thread *u, enum race_kind kind, uintptr_t addr,
-                                                                          uint64_t mask, const void *pc)
-{
-    uintptr_t entry = race_page_entry(addr);
-    if (entry <= RACE_NO_CELLS || !(entry & RACE_PRIVATE))
-        return entry == RACE_NO_CELLS && race_alone;
-    uint64_t *block = (uint64_t *)(entry - RACE_PRIVATE), *pair = block + addr % RACE_PAGE / RACE_GRANULE * 2;
-    uint64_t *second = pair + RACE_PAGE_CELLS / sizeof *block;
-    struct race_state *state = (struct race_state *)(block + 2 * RACE_PAGE_CELLS / sizeof *block);
-    if (race_alone) /* loads and stores have no cells */
-        return !(pair[0] | pair[1]) && (!state->wide || !(second[0] | second[1]));
-    return has(u, kind, pair, mask) || only(u, kind, pair, second, state, mask, pc);
-}
-
 static size_t bytes_of(uint64_t mask)
 {
     return (size_t)__builtin_popcountll(mask);
 }
 
-/* What the shortest way has not decided is called last, so that this way saves no registers. The thread takes part; own memory that has not this
- * access, or other memory. */
+/* The page's block of private memory, from a pair of its cells. */
+static inline uint64_t *block_of(uint64_t *pair, uintptr_t addr)
+{
+    return pair - addr % RACE_PAGE / RACE_GRANULE * 2;
+}
+
+/* Is there nothing to do for a load or store of private memory? Those of a PE with one thread have no cells. */
+__attribute__((always_inline)) static inline int is_done(const struct race_thread *u, enum race_kind kind, uint64_t *pair, uintptr_t addr,
+                                                                     uint64_t mask)
+{
+    enum { SECOND = RACE_PAGE_CELLS / sizeof *pair };
+    if (!race_alone)
+        return has(u, kind, pair, mask);
+    const struct race_state *state = (const struct race_state *)(block_of(pair, addr) + 2 * SECOND);
+    return !(pair[0] | pair[1]) && (!state->wide || !(pair[SECOND] | pair[SECOND + 1]));
+}
+
+/* What a shorter way has not decided is called last, so that this way saves no registers. The thread takes part; own memory that has not this
+ * access, private memory that has not, and memory that is not the PE's own symmetric one. */
 #define LONGER(NAME, KIND)                                                                                           \
+    __attribute__((noinline)) static void longest_##NAME(struct race_thread *u, uint64_t mask, uintptr_t addr, const void *pc) \
+    {                                                                                                                \
+        race_shadow_first(u, KIND, addr, bytes_of(mask), pc);                                                        \
+    }                                                                                                                \
     __attribute__((noinline)) static void own_##NAME(struct race_thread *u, uint64_t *pair, uint64_t mask, uintptr_t addr, const void *pc) \
     {                                                                                                                \
         if (!only(u, KIND, pair, pair + race_node.second / sizeof *pair, state_of(pair), mask, pc))                  \
-            race_shadow_first(u, KIND, addr, bytes_of(mask), pc);                                                    \
+            longest_##NAME(u, mask, addr, pc);                                                                        \
+    }                                                                                                                \
+    __attribute__((noinline)) static void private_##NAME(struct race_thread *u, uint64_t *pair, uint64_t mask, uintptr_t addr, const void *pc) \
+    {                                                                                                                \
+        uint64_t *second = pair + RACE_PAGE_CELLS / sizeof *pair;                                                    \
+        struct race_state *state = (struct race_state *)(block_of(pair, addr) + 2 * RACE_PAGE_CELLS / sizeof *pair); \
+        if (race_alone || !only(u, KIND, pair, second, state, mask, pc))                                             \
+            longest_##NAME(u, mask, addr, pc);                                                                        \
     }                                                                                                                \
     __attribute__((noinline)) static void other_##NAME(struct race_thread *u, uint64_t mask, uintptr_t addr, const void *pc) \
     {                                                                                                                \
-        if (!other_memory(u, KIND, addr, mask, pc))                                                                  \
-            race_shadow_first(u, KIND, addr, bytes_of(mask), pc);                                                    \
+        uintptr_t entry = race_page_entry(addr);                                                                     \
+        if (entry & RACE_PRIVATE) {                                                                                  \
+            uint64_t *pair = (uint64_t *)(entry - RACE_PRIVATE) + addr % RACE_PAGE / RACE_GRANULE * 2;               \
+            if (!is_done(u, KIND, pair, addr, mask))                                                                 \
+                private_##NAME(u, pair, mask, addr, pc);                                                             \
+        } else if (entry != RACE_NO_CELLS || !race_alone)                                                            \
+            longest_##NAME(u, mask, addr, pc);                                                                        \
     }
 LONGER(load, RACE_LOAD)
 LONGER(store, RACE_STORE)
@@ -170,13 +188,13 @@ __attribute__((always_inline)) static inline void in_own(struct race_thread *u, 
 __attribute__((always_inline)) static inline void in_granule(enum race_kind kind, uintptr_t addr, size_t bytes, const void *pc)
 {
     struct race_thread *u = race_thread;
-    uint64_t *pair, mask = (uint64_t)((1u << bytes) - 1) << (addr % RACE_GRANULE) << RACE_CELL_MASK_AT;
+    uint64_t mask = (uint64_t)((1u << bytes) - 1) << (addr % RACE_GRANULE) << RACE_CELL_MASK_AT;
     if (race_unlikely(!u))
         first_of_thread(kind, mask, addr, pc);
-    else if ((pair = pair_in(&race_ranges.heap, addr)))
-        in_own(u, kind, pair, mask, addr, pc);
-    else if ((pair = pair_in(&race_ranges.statics, addr)))
-        in_own(u, kind, pair, mask, addr, pc);
+    else if (is_in(&race_ranges.heap, addr))
+        in_own(u, kind, pair_in(&race_ranges.heap, addr), mask, addr, pc);
+    else if (is_in(&race_ranges.statics, addr))
+        in_own(u, kind, pair_in(&race_ranges.statics, addr), mask, addr, pc);
     else
         (kind == RACE_LOAD ? other_load : other_store)(u, mask, addr, pc);
 }
