@@ -5,6 +5,9 @@
  * usage: replace SEED VICTIMS MOST_US STEPS [all]. Each of VICTIMS PEs is killed within MOST_US microseconds after the start of the steps; one of four
  * processes that are started again, at some time of its start. Each PE that lives prints one line that begins with "right", with the number of PEs, or says
  * what was wrong and ends with 1. all: they grow until no PE is missing.
+ *
+ * With REPLACE_ID=FILE REPLACE_PE=PE REPLACE_PES=PES in the environment the processes meet by a unique id, which PE 0 writes to the file and which the processes that
+ * are started again read from it. PE 0 does not die; it runs the command REPLACE_BESIDE, if there is one.
  */
 #include <pthread.h>
 #include <shmem.h>
@@ -69,6 +72,36 @@ static void end_within(uint64_t most_us, uint64_t *state)
     pthread_create(&t, NULL, kill_later, &us);
 }
 
+/* By the unique id in the file. */
+static void init_by_id(const char *path, int pe, int pes)
+{
+    static shmemx_uniqueid_t id = SHMEMX_UNIQUEID_INITIALIZER;
+    static shmemx_init_attr_t attr = SHMEMX_INIT_ATTR_INITIALIZER;
+    char part[1000];
+    FILE *f = NULL;
+    snprintf(part, sizeof part, "%s.part", path);
+    int makes = pe == 0 && access(path, F_OK);
+    if (makes && (shmemx_get_uniqueid(&id) || !(f = fopen(part, "w")) || fwrite(&id, sizeof id, 1, f) != 1 || fclose(f) || rename(part, path)))
+        exit(9);
+    for (size_t n = 0; !makes && n != 1; usleep(1000))
+        if ((f = fopen(path, "r"))) {
+            n = fread(&id, sizeof id, 1, f);
+            fclose(f);
+        }
+    shmemx_set_attr_uniqueid_args(pe, pes, &id, &attr);
+    if (shmemx_init_attr(SHMEMX_INIT_WITH_UNIQUEID, &attr))
+        exit(9);
+}
+
+static void start(void)
+{
+    const char *id = getenv("REPLACE_ID");
+    if (id)
+        init_by_id(id, atoi(getenv("REPLACE_PE")), atoi(getenv("REPLACE_PES")));
+    else
+        shmem_init();
+}
+
 static void choose_victims(int victims, uint64_t most_us)
 {
     uint64_t state = seed;
@@ -80,7 +113,7 @@ static void choose_victims(int victims, uint64_t most_us)
         pe[k] = pe[i];
         pe[i] = chosen;
         uint64_t own = seed * 100 + (uint64_t)i;
-        if (chosen == me)
+        if (chosen == me && !(me == 0 && getenv("REPLACE_ID")))
             end_within(most_us, &own);
     }
 }
@@ -275,7 +308,7 @@ int main(int argc, char **argv)
     uint64_t own = seed * 1000003 + (uint64_t)getpid();
     if (getenv("FULMAR_REPLACES") && next(&own) % 4 == 0)
         end_within(400000, &own);
-    shmem_init();
+    start();
     me = shmem_my_pe();
     n = shmem_n_pes();
     if (shmemx_is_new()) {
@@ -290,6 +323,9 @@ int main(int argc, char **argv)
         block = shmem_malloc(sizeof(long[WORDS]));
         enter(SHMEM_TEAM_WORLD);
         shmem_barrier_all();
+        const char *beside = me == 0 ? getenv("REPLACE_BESIDE") : NULL;
+        if (beside && system(beside) < 0)
+            wrong("system");
         choose_victims(atoi(argv[2]), strtoull(argv[3], NULL, 10));
     }
     for (int n_steps = atoi(argv[4]);; step++) {

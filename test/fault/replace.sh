@@ -43,6 +43,33 @@ while [ $killed -lt "${FULMAR_KILLS:-8}" ]; do
 done
 [ ! -s "$dir/wrong" ]
 ok $? "$killed PEs die in $((seed - from)) jobs over libfabric" "$dir/wrong"
+# Catches, without a launcher: a process that comes by the unique id after the start and is not taken in, or beside the PE whose number it has.
+pe() { # its number, how many: a PE of a job by unique id, which is started again when it is killed
+    status=137
+    while [ $status = 137 ]; do
+        REPLACE_PE=$1 REPLACE_PES=$2 timeout 120 "$program" $seed 2 100000 5000 all >"$dir/pe$1" 2>&1
+        status=$?
+        FULMAR_REPLACES=1
+        export FULMAR_REPLACES
+    done
+}
+: >"$dir/wrong"
+for transport in auto ofi; do
+    seed=$((seed + 1))
+    REPLACE_ID=$dir/id.$transport SHMEM_TRANSPORT=$transport SHMEM_FAULTS=continue
+    export REPLACE_ID SHMEM_TRANSPORT SHMEM_FAULTS
+    for i in 1 2 3; do
+        pe $i 4 &
+    done
+    REPLACE_BESIDE="REPLACE_BESIDE= $program 1 1 1 1 >$dir/beside 2>&1" REPLACE_PE=0 REPLACE_PES=4 timeout 120 "$program" $seed 2 100000 5000 all >"$dir/pe0" 2>&1
+    grep -q 'another process is PE 0' "$dir/beside" || { echo "beside PE 0:"; cat "$dir/beside"; } >>"$dir/wrong"
+    wait
+    cat "$dir"/pe? >"$dir/log"
+    [ "$(grep -c '^right: 4 PEs, [1-9]' "$dir/log")" = 4 ] || { echo "$transport, seed $seed:"; cat "$dir/log"; } >>"$dir/wrong"
+done
+unset REPLACE_ID SHMEM_TRANSPORT SHMEM_FAULTS
+[ ! -s "$dir/wrong" ]
+ok $? "processes join by the unique id, through memory and over libfabric" "$dir/wrong"
 # Catches: shmemx_grow without a launcher that starts PEs again, which waits.
 timeout 60 $OSHRUN --survive -n 3 "$program" 7 1 10000 2000 >"$dir/log" 2>&1
 [ $? = 0 ] && [ "$(grep -c '^right: 2 PEs' "$dir/log")" = 2 ]

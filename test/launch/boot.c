@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 {
     unsigned char record[RECORD_BYTES];
 
-    if (shi_boot_up(0, &boot))
+    if (shi_boot_up(0, 0, &boot))
         return 1;
     fill(record, boot.pe);
     if (boot.ops->publish("test.record", record, sizeof record) || boot.ops->fence())

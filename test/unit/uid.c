@@ -248,6 +248,12 @@ static void data(void)
     CHECK(shi_uid_data_lookup(1, "a", value, 4) == 0 && memcmp(value, "two2", 4) == 0);
     CHECK(shi_uid_data_lookup(1, "a", value, 3) == -EMSGSIZE && shi_uid_data_lookup(1, "bb", value, 0) == 0);
     CHECK(shi_uid_data_lookup(0, "a", value, 4) == -ENOENT && shi_uid_data_lookup(1, "b", value, 0) == -ENOENT);
+    struct shi_uid_bytes table = {.at = NULL};
+    CHECK(shi_uid_data_take_all(&table) == 0);
+    shi_uid_data_down();
+    CHECK(shi_uid_data_up(2, 3) == 0 && shi_uid_data_learn(table.at, shi_uid_bytes_used(&table)) == 0);
+    CHECK(shi_uid_data_lookup(1, "a", value, 4) == 0 && memcmp(value, "two2", 4) == 0 && shi_uid_data_lookup(1, "bb", value, 0) == 0);
+    shi_uid_bytes_free(&table);
     all.at[0] = 3; /* PE 3 of 3 */
     CHECK(shi_uid_data_learn(all.at, shi_uid_bytes_used(&all)) == -EPROTO);
     shi_uid_bytes_free(&all);

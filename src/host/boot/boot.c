@@ -37,10 +37,10 @@ static int connect_as(const char *rank, int (*up)(struct shi_boot *out), struct 
     return err;
 }
 
-int shi_boot_up(long silence_s, struct shi_boot *out)
+int shi_boot_up(long silence_s, int survives, struct shi_boot *out)
 {
     if (shi_boot_uid_is_given()) /* ahead of a launcher: a process that such a starter has started may have inherited that of others */
-        return shi_boot_uid_up(silence_s, out);
+        return shi_boot_uid_up(silence_s, survives, out);
     if (getenv("PMIX_NAMESPACE") && getenv("PMIX_RANK"))
         return connect_as(getenv("PMIX_RANK"), shi_boot_pmix_up, out);
     if (getenv("PMI_FD") && getenv("PMI_RANK") && getenv("PMI_SIZE"))

@@ -22,6 +22,9 @@ struct shi_uid {
     unsigned char bytes[SHI_UID_BYTES];
 };
 
+/* The launcher starts them, or they come by the unique id. */
+enum shi_replaces { SHI_REPLACES_NONE, SHI_REPLACES_BY_LAUNCHER, SHI_REPLACES_BY_ID };
+
 struct shi_boot {
     int pe, n_pes;
     int n_local;      /* PEs of this node, this one included */
@@ -30,7 +33,7 @@ struct shi_boot {
     unsigned char secret[SHI_SECRET_BYTES]; /* random bits that only PEs of this job know; never print them */
     int has_secret;                         /* 0: the launcher gives none */
     const char *job;                        /* the launcher's name of the job */
-    int replaces;                           /* 1: the launcher starts a process again that has died, */
+    int replaces;                           /* enum shi_replaces: processes take the places of those that have died, */
     int is_new;                             /* and this is such a process */
     const struct shi_boot_ops *ops;
 };
@@ -55,8 +58,9 @@ struct shi_boot_ops {
 };
 
 /* Connect to the launcher, or to the other processes with the unique id; without both the job has one PE. A host that is silent for
- * silence_s seconds is dead, where the backend finds that out; 0: never. 0, or -errno after one logged line. Pair: out->ops->down. */
-int shi_boot_up(long silence_s, struct shi_boot *out);
+ * silence_s seconds is dead, where the backend finds that out; 0: never. survives: SHMEM_FAULTS=continue. 0, or -errno after one logged line.
+ * Pair: out->ops->down. */
+int shi_boot_up(long silence_s, int survives, struct shi_boot *out);
 
 /* Make a unique id at whose addresses this process listens, on the named interfaces, NULL or "": all. 0, or -errno after one line. */
 int shi_uid_make(const char *interface, struct shi_uid *out);
@@ -97,6 +101,6 @@ int shi_boot_single_up(struct shi_boot *out);
 
 /* Is there a unique id, or SHMEM_UNIQUEID? */
 int shi_boot_uid_is_given(void);
-int shi_boot_uid_up(long silence_s, struct shi_boot *out);
+int shi_boot_uid_up(long silence_s, int survives, struct shi_boot *out);
 
 #endif

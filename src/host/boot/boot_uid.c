@@ -44,6 +44,7 @@ static struct {
 } chosen;
 
 static char job[32];
+static int is_new;
 
 int shi_boot_by_uid(const struct shi_uid *id, int pe, int n_pes)
 {
@@ -62,17 +63,26 @@ int shi_boot_uid_is_given(void)
     return chosen.given || getenv("SHMEM_UNIQUEID");
 }
 
-/* Where the job goes on when a PE dies, the tree ends here, as it cannot do without one: the library finds deaths itself. */
+/* Where the job goes on when a PE dies, the tree ends here, as it cannot do without one: the library finds deaths itself. The process that made the id still
+ * listens: other processes take the places of PEs that have died. */
 static int started(int survives)
 {
     int err = survives ? shi_uid_tree_fence() : 0;
     if (survives && !err)
-        shi_uid_tree_down();
+        shi_uid_tree_down(1);
     return err;
 }
 
+static void leave(void)
+{
+    if (is_new)
+        shi_uid_data_down();
+    is_new = 0;
+    shi_uid_tree_down(0);
+}
+
 static const struct shi_boot_ops ops = {"unique id", shi_uid_data_publish, shi_uid_data_lookup, shi_uid_tree_fence, started, NULL, shi_uid_tree_abort,
-                                        shi_uid_tree_down};
+                                        leave};
 
 /* ---- meeting ------------------------------------------------------------------------------------------------------ */
 
@@ -221,14 +231,30 @@ static int learn_nodes(struct shi_boot *b, const struct shi_uid_who *self)
     return err ? err : find_local(b, node);
 }
 
-int shi_boot_uid_up(long silence_s, struct shi_boot *out)
+/* A process that takes the place of a PE: it must share memory with the others. */
+static int join_node(struct shi_boot *b, const struct shi_uid_who *self)
+{
+    uint64_t node[2], other[2];
+    node_key(self, node);
+    int err = shi_uid_data_lookup(b->pe, host_key, other, sizeof other);
+    err = err ? err : find_local(b, node);
+    if (!err && (memcmp(node, other, sizeof node) != 0 || b->n_local < b->n_pes)) {
+        shi_log_error("shmem_init: the job with this unique id has started, and a process can take the place of a PE only on the host, and as the user, of all its PEs");
+        return -ENOTSUP;
+    }
+    b->is_new = is_new = 1;
+    return err;
+}
+
+int shi_boot_uid_up(long silence_s, int survives, struct shi_boot *out)
 {
     struct shi_uid_file file;
-    struct shi_uid_tree t = {.silence_s = silence_s, .up = {.fd = -1}};
+    struct shi_uid_tree t = {.silence_s = silence_s, .survives = survives, .up = {.fd = -1}};
     int by_file = !chosen.given, err = by_file ? shi_uid_file_parse(getenv("SHMEM_UNIQUEID"), &file) : 0;
     if (err)
         return err;
-    *out = (struct shi_boot){.pe = by_file ? file.pe : chosen.pe, .n_pes = by_file ? file.n_pes : chosen.n_pes, .ops = &ops};
+    *out = (struct shi_boot){.pe = by_file ? file.pe : chosen.pe, .n_pes = by_file ? file.n_pes : chosen.n_pes, .ops = &ops,
+                             .replaces = survives ? SHI_REPLACES_BY_ID : SHI_REPLACES_NONE};
     shi_log_set(out->pe, 0);
     name_self(out->pe, &t.self);
     t.n_pes = out->n_pes;
@@ -237,12 +263,12 @@ int shi_boot_uid_up(long silence_s, struct shi_boot *out)
     err = meet(&t, by_file ? &file : NULL);
     if (!err) {
         derive(&t.own.id, out);
-        err = shi_uid_tree_up(&t);
+        err = t.is_new ? 0 : shi_uid_tree_up(&t);
     }
     explicit_bzero(&t.own, sizeof t.own);
     explicit_bzero(&chosen, sizeof chosen);
     if (!err)
-        err = learn_nodes(out, &t.self);
+        err = t.is_new ? join_node(out, &t.self) : learn_nodes(out, &t.self);
     if (by_file)
         shi_uid_file_remove(&file);
     return err;

@@ -3,10 +3,12 @@
 
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "host/boot/uid_data.h"
 #include "host/util/base.h"
 
 enum {
@@ -138,4 +140,18 @@ void shi_uid_accept_forked(void)
     for (int i = 0; i < PENDING_MAX; i++)
         if (shi_uid_link_is(&s.pending[i].link))
             close(s.pending[i].link.fd);
+}
+
+int shi_uid_accept_late(struct shi_uid_link *l, const struct shi_uid_meet *m, int n_pes)
+{
+    char why[100];
+    struct shi_uid_bytes all = {.at = NULL};
+    if (m->n_pes != n_pes || m->who.pe < 0 || m->who.pe >= n_pes) {
+        snprintf(why, sizeof why, "this process is PE %d of %d, and the job has %d PEs", m->who.pe, m->n_pes, n_pes);
+        return shi_uid_link_put(l, SHI_UID_REFUSED, why, strlen(why));
+    }
+    int err = shi_uid_data_take_all(&all);
+    err = err ? err : shi_uid_link_put(l, SHI_UID_TABLE, all.at, shi_uid_bytes_used(&all));
+    shi_uid_bytes_free(&all);
+    return err;
 }

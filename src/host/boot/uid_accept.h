@@ -7,6 +7,7 @@
 
 #include "host/boot/uid_id.h"
 #include "host/boot/uid_link.h"
+#include "host/boot/uid_wire.h"
 
 struct pollfd;
 
@@ -28,5 +29,8 @@ void shi_uid_accept_serve(const struct pollfd *fds, int n, int (*frame)(struct s
 
 /* In a forked child: close the descriptors. */
 void shi_uid_accept_forked(void);
+
+/* Answer a process that comes after the start of a job of n_pes PEs: tell it all that they have published. 0 or -errno. */
+int shi_uid_accept_late(struct shi_uid_link *l, const struct shi_uid_meet *m, int n_pes);
 
 #endif

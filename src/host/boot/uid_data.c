@@ -30,9 +30,9 @@ static struct shi_uid_bytes news;
 static struct entry **of_pe;
 static int own_pe, n_pes;
 
-static int add_record(struct shi_uid_bytes *b, int pe, const char *key, const void *data, size_t bytes)
+static int add_record(struct shi_uid_bytes *b, int pe, const void *key, size_t key_bytes, const void *data, size_t bytes)
 {
-    struct head h = {(uint32_t)pe, (uint32_t)strlen(key), (uint32_t)bytes};
+    struct head h = {(uint32_t)pe, (uint32_t)key_bytes, (uint32_t)bytes};
     size_t before = b->to;
     int err = shi_uid_bytes_append(b, &h, sizeof h);
     err = err ? err : shi_uid_bytes_append(b, key, h.key_bytes);
@@ -45,7 +45,7 @@ static int add_record(struct shi_uid_bytes *b, int pe, const char *key, const vo
 int shi_uid_data_publish(const char *key, const void *data, size_t bytes)
 {
     pthread_mutex_lock(&lock);
-    int err = add_record(&news, own_pe, key, data, bytes);
+    int err = add_record(&news, own_pe, key, strlen(key), data, bytes);
     pthread_mutex_unlock(&lock);
     if (err)
         shi_log_error("out of memory for what this PE publishes");
@@ -57,6 +57,17 @@ int shi_uid_data_take_news(struct shi_uid_bytes *to)
     pthread_mutex_lock(&lock);
     int err = shi_uid_bytes_append(to, news.at, shi_uid_bytes_used(&news));
     shi_uid_bytes_free(&news);
+    pthread_mutex_unlock(&lock);
+    return err;
+}
+
+int shi_uid_data_take_all(struct shi_uid_bytes *to)
+{
+    int err = 0;
+    pthread_mutex_lock(&lock);
+    for (int pe = 0; pe < n_pes; pe++)
+        for (const struct entry *e = of_pe[pe]; e && !err; e = e->next)
+            err = add_record(to, pe, e->bytes, e->key_bytes, e->bytes + e->key_bytes, e->data_bytes);
     pthread_mutex_unlock(&lock);
     return err;
 }

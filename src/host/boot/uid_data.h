@@ -19,6 +19,9 @@ int shi_uid_data_publish(const char *key, const void *data, size_t bytes);
 /* Append what this PE has published since the last call. 0 or -ENOMEM. */
 int shi_uid_data_take_news(struct shi_uid_bytes *to);
 
+/* Append all that is known. 0 or -ENOMEM. */
+int shi_uid_data_take_all(struct shi_uid_bytes *to);
+
 /* Take in records. A later one of a PE's key replaces the earlier. 0, -EPROTO, -ENOMEM. */
 int shi_uid_data_learn(const void *from, size_t bytes);
 

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "host/boot/uid_data.h"
 #include "host/util/base.h"
 #include "host/util/log.h"
 
@@ -158,6 +159,20 @@ static int join_parent(struct shi_uid_tree *t, const struct shi_uid_seat *seat)
     return 0;
 }
 
+/* This process comes after the start. */
+static int take_table(struct shi_uid_tree *t, const struct shi_uid_frame *f)
+{
+    int err = shi_uid_data_up(t->self.pe, t->n_pes);
+    err = err ? err : shi_uid_data_learn(f->payload, f->bytes);
+    if (err)
+        return broken("the process that made the unique id", err);
+    shi_uid_link_close(&t->up);
+    close(t->own.fd[0]);
+    t->own.n = 0;
+    t->is_new = 1;
+    return 0;
+}
+
 int shi_uid_sit(struct shi_uid_tree *t)
 {
     struct shi_uid_meet m = {.n_pes = t->n_pes, .who = t->self};
@@ -173,6 +188,8 @@ int shi_uid_sit(struct shi_uid_tree *t)
     err = ask(&t->up, SHI_UID_MEET, &m, sizeof m, &f);
     if (!err && f.type == SHI_UID_REFUSED)
         return refused(&f);
+    if (!err && f.type == SHI_UID_TABLE)
+        return take_table(t, &f);
     if (!err && (f.type != SHI_UID_SEAT || f.bytes != sizeof seat))
         err = -EPROTO;
     if (err)

@@ -8,7 +8,8 @@
  * something may. Each address gets limit_ms. */
 int shi_uid_reach(const struct shi_uid *id, int limit_ms, struct shi_uid_link *up);
 
-/* Get a seat over t->up, which becomes the connection to the parent; t->self, t->n_pes and t->own.id are set. 0, or -errno after one line. */
+/* Get a seat over t->up, which becomes the connection to the parent; t->self, t->n_pes and t->own.id are set. Or, in a job
+ * that has started, no seat: t->is_new, and uid_data.h has what its PEs have published. 0, or -errno after one line. */
 int shi_uid_sit(struct shi_uid_tree *t);
 
 #endif

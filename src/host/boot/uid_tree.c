@@ -25,9 +25,7 @@
 #include "host/util/log.h"
 #include "host/util/thread.h"
 
-enum {
-    FLUSH_MS = 300 /* for the last frames */
-};
+enum { FLUSH_MS = 300 /* for the last frames */ };
 
 struct child {
     struct shi_uid_link link;
@@ -41,10 +39,9 @@ static struct {
     int n_children, n_joined;
     struct shi_uid_seats seats;      /* of seat 0 */
     struct shi_uid_bytes gathered;    /* what the subtree has published in this fence, as far as it is here */
-    int wake, running, ended;
+    int wake, running, ended, leave, abort_status;
     int entered, n_came, n_fences;   /* this PE is in a fence; children are; fences that have ended */
-    int over;                        /* a BYE was sent or received */
-    int leave, abort_status;
+    int over, open;                  /* a BYE was sent or received; the job does without the tree */
     enum { NOT, ASKED, REPORTED } aborts;
     pid_t pid;
     pthread_t thread;
@@ -135,9 +132,8 @@ static void report(const struct shi_uid_failed *f)
 /* The connection of a child or the parent has ended, by -errno. */
 static void lost(struct shi_uid_link *l, const struct shi_uid_who *who, int err)
 {
-    int silent = err == -ETIMEDOUT || err == -EHOSTUNREACH || err == -ENETUNREACH;
+    int silent = err == -ETIMEDOUT || err == -EHOSTUNREACH || err == -ENETUNREACH, is_parent = l == &s.t.up;
     struct shi_uid_failed f = {.died = silent ? SHI_UID_SILENT : SHI_UID_ENDED, .status = 1, .who = *who};
-    int is_parent = l == &s.t.up;
     shi_uid_link_close(l);
     if (s.over)
         return;
@@ -263,6 +259,8 @@ static int meet(struct shi_uid_link *l, const struct shi_uid_frame *f)
         return -EPROTO;
     memcpy(&m, f->payload, sizeof m);
     shi_uid_clip(&m.who);
+    if (s.open)
+        return shi_uid_accept_late(l, &m, s.t.n_pes);
     if (shi_uid_seats_give(&s.seats, &m, &seat, why, sizeof why)) {
         shi_uid_link_put(l, SHI_UID_REFUSED, why, strlen(why));
         shi_uid_link_write(l);
@@ -280,7 +278,7 @@ static int from_pending(struct shi_uid_link *l, const struct shi_uid_frame *f)
     struct shi_uid_join j;
     if (f->type == SHI_UID_MEET)
         return meet(l, f);
-    if (f->type != SHI_UID_JOIN || f->bytes != sizeof j)
+    if (f->type != SHI_UID_JOIN || f->bytes != sizeof j || s.open)
         return -EPROTO;
     memcpy(&j, f->payload, sizeof j);
     shi_uid_clip(&j.who);
@@ -351,7 +349,7 @@ static void turn(void)
     for (int i = -1; i < s.n_children; i++)
         if (shi_uid_link_is(link_of(i)))
             shi_uid_link_write(link_of(i)); /* its errors are found by the next read */
-    if (shi_uid_accept_is_up() && all_are_here())
+    if (shi_uid_accept_is_up() && all_are_here() && !(s.t.survives && s.t.seat == 0))
         shi_uid_accept_down();
 }
 
@@ -461,7 +459,7 @@ int shi_uid_tree_fence(void)
 void shi_uid_tree_abort(int status)
 {
     struct timespec until;
-    if (!s.running || s.pid != getpid())
+    if (!s.running || s.pid != getpid() || s.open)
         return;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += SHI_END_LAUNCHER_S;
@@ -476,14 +474,18 @@ void shi_uid_tree_abort(int status)
     pthread_mutex_unlock(&lock);
 }
 
-void shi_uid_tree_down(void)
+void shi_uid_tree_down(int goes_on)
 {
     if (!s.running)
         return;
     pthread_mutex_lock(&lock);
-    s.leave = 1;
+    s.open = goes_on && s.t.seat == 0;
+    s.over |= s.open;
+    s.leave = !s.open;
     wake();
     pthread_mutex_unlock(&lock);
+    if (goes_on && s.t.seat == 0)
+        return;
     pthread_join(s.thread, NULL);
     tidy();
 }

@@ -43,14 +43,15 @@ static inline void shi_uid_clip(struct shi_uid_who *w)
 enum shi_uid_type {
     SHI_UID_MEET = 1, /* to seat 0: struct shi_uid_meet */
     SHI_UID_SEAT,     /* its answer: struct shi_uid_seat */
-    SHI_UID_REFUSED,  /* or this: a text, without a zero at its end; the job ends */
+    SHI_UID_REFUSED,  /* or this: a text, without a zero at its end; a job that starts ends */
     SHI_UID_JOIN,     /* to the parent: struct shi_uid_join */
     SHI_UID_JOINED,   /* its answer: struct shi_uid_who of the parent */
     SHI_UID_UP,       /* in a fence, to the parent: what the subtree has published (uid_data.h) */
     SHI_UID_DOWN,     /* to the children: what all have published */
     SHI_UID_FAILED,   /* to the parent: struct shi_uid_failed, as far as seat 0, which judges */
     SHI_UID_END,      /* to the children: int32_t, the status with which all end */
-    SHI_UID_BYE       /* no more frames come, and the end of the connection is no failure */
+    SHI_UID_BYE,      /* no more frames come, and the end of the connection is no failure */
+    SHI_UID_TABLE     /* or this answer to MEET, once the job has started: what all have published; the process takes the place of a PE that has died */
 };
 
 struct shi_uid_meet {

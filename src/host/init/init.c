@@ -198,7 +198,7 @@ static int join_job(void)
 {
     int bad = shi_world.ever_up ? 0 : read_settings();
     shi_startup_up(bad ? 0 : shi_world.config.start_timeout);
-    int err = shi_world.ever_up ? 0 : shi_boot_up(shi_world.config.heartbeat, &shi_world.boot);
+    int err = shi_world.ever_up ? 0 : shi_boot_up(shi_world.config.heartbeat, shi_world.config.faults == SHI_FAULTS_CONTINUE, &shi_world.boot);
     if (err)
         return err;
     shi_log_set(shi_world.boot.pe, 0);

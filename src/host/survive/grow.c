@@ -350,9 +350,13 @@ int shi_grow_up(void)
     const struct shi_shm_join *j = join_of(shi_world.boot.local_index);
     if (!shi_world.boot.replaces)
         return 0;
-    if (shi_world.launcher_left) {
+    if (shi_world.launcher_left && shi_world.boot.replaces == SHI_REPLACES_BY_LAUNCHER) {
         shi_log_error("oshrun --replace: shmem_init can be called once only");
         return -ENOTSUP;
+    }
+    if (shi_world.launcher_left) {
+        shi_world.boot.replaces = SHI_REPLACES_NONE; /* the process that made the id listens no more */
+        return 0;
     }
     int err = shi_world.boot.ops->publish(SHI_SHM_FILE_NAME, &file, sizeof file);
     if (err || !shi_world.boot.is_new)

@@ -60,14 +60,15 @@ static int look_at_job(const struct shi_shm_control *c, int n, int me)
     return __atomic_load_n(&c->abort, __ATOMIC_RELAXED) ? -ECANCELED : alive ? 0 : -EOWNERDEAD;
 }
 
+/* 0, or -errno as look_at_job; -EEXIST: another process has the place. */
 static int wait_for_go(struct shi_shm_control *c, int n, int me)
 {
     struct shi_shm_join *j = &c->region[me].join;
     const uint64_t waits = shi_shm_joiner(getpid(), SHI_JOIN_WAITS), go = shi_shm_joiner(getpid(), SHI_JOIN_GO);
     const struct timespec limit = {.tv_nsec = SHI_JOIN_LOOK_NS};
     __atomic_store_n(&j->who, waits, __ATOMIC_RELEASE);
-    while (__atomic_load_n(&j->who, __ATOMIC_ACQUIRE) != go) { /* A2 */
-        int err = look_at_job(c, n, me);
+    for (uint64_t who; (who = __atomic_load_n(&j->who, __ATOMIC_ACQUIRE)) != go;) { /* A2 */
+        int err = who == waits ? look_at_job(c, n, me) : -EEXIST;
         if (err)
             return err;
         syscall(SYS_futex, &j->who, FUTEX_WAIT, (uint32_t)waits, &limit, NULL, 0);
@@ -83,8 +84,11 @@ int shi_shm_take_place(struct shi_shm_control *c, const struct shi_boot *boot, c
         shi_log_error("this process has another program, or another SHMEM_SYMMETRIC_SIZE, than the PE whose place it takes");
         return -EINVAL;
     }
-    int err = wait_for_go(c, boot->n_local, boot->local_index);
-    if (err == -ECANCELED)
+    int by_id = boot->replaces == SHI_REPLACES_BY_ID; /* by a launcher, it has seen the PE die */
+    int err = by_id && lives(r->pid) ? -EEXIST : wait_for_go(c, boot->n_local, boot->local_index);
+    if (err == -EEXIST)
+        shi_log_error("another process is PE %d, or takes its place", boot->pe);
+    else if (err == -ECANCELED)
         shi_log_error("warning: the job ends before this process could take the place of PE %d", boot->pe);
     else if (err)
         shi_log_error("all other PEs have died before this process could take the place of PE %d", boot->pe);
