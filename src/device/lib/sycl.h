@@ -18,17 +18,16 @@
 
 #define SHI_GLOBAL
 #if SHI_RACE /* oshcc --race: what is inlined has the line of the program's call */
-#define SHI_FN inline __attribute__((nodebug))
-#define SHI_CALL inline __attribute__((nodebug, always_inline))
-#define SHI_NOINLINE inline __attribute__((nodebug, noinline))
+#define SHI_NO_LINES __attribute__((nodebug))
+#define SHI_CALL inline SHI_NO_LINES __attribute__((always_inline))
+#else
+#define SHI_NO_LINES
+#define SHI_CALL inline
 #endif
 #ifndef SHI_FN /* a test has functions that are not inlined */
-#define SHI_FN inline
+#define SHI_FN inline SHI_NO_LINES
 #endif
-#ifndef SHI_RACE
-#define SHI_CALL inline
-#define SHI_NOINLINE inline __attribute__((noinline))
-#endif
+#define SHI_NOINLINE inline SHI_NO_LINES __attribute__((noinline))
 #define SHI_HOT inline __attribute__((always_inline))
 #define SHI_ROLLED
 #define SHI_SCALAR _Pragma("clang loop vectorize(disable) unroll(disable)")
