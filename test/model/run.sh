@@ -49,7 +49,7 @@ if [ $# -eq 2 ]; then
     exit
 fi
 
-for model in lock barrier rounds ring reader fence retire result words pipeline lanes stream order am pull collect broadcast by_nodes scan gpc tag_claim tag_cancel doorbell page agree join revoke; do
+for model in lock barrier rounds ring reader fence retire result words pipeline lanes stream order am pull collect broadcast by_nodes scan gpc tag_claim tag_cancel doorbell page agree join renew revoke; do
     sed -n '/^ \* Bound:/,/^ \*$/s/^ \* /# /p' "$models/$model.pml"
     compile $model && search $model 0
     grep -q 'errors: 0$' "$dir/out" && ! grep -Eq '^error|not completed|^pan:1|out of memory' "$dir/out"

@@ -9,6 +9,7 @@
  *
  * A lost PE stays lost, or another process takes its number: then the streams in both directions begin anew. Once nothing is in flight to it, the polling thread
  * clears what it knows of the PE, and only then is the PE not lost. The new process sends nothing before all that live have done so.
+ * Model: test/model/renew.pml.
  *
  *   word       written by                             read by          order
  *   lost       shi_stream_lose, _return, by exchange; any thread       relaxed: a thread that sees it late drops its message in the next poll;
