@@ -7,7 +7,7 @@
  * what was wrong and ends with 1. all: they grow until no PE is missing.
  *
  * With REPLACE_ID=FILE REPLACE_PE=PE REPLACE_PES=PES in the environment the processes meet by a unique id, which PE 0 writes to the file and which the processes that
- * are started again read from it. PE 0 does not die; it runs the command REPLACE_BESIDE, if there is one.
+ * are started again read from it; with REPLACE_ID=file=FILE by SHMEM_UNIQUEID. PE 0 does not die; it runs the command REPLACE_BESIDE, if there is one.
  */
 #include <pthread.h>
 #include <shmem.h>
@@ -95,11 +95,18 @@ static void init_by_id(const char *path, int pe, int pes)
 
 static void start(void)
 {
-    const char *id = getenv("REPLACE_ID");
-    if (id)
-        init_by_id(id, atoi(getenv("REPLACE_PE")), atoi(getenv("REPLACE_PES")));
-    else
-        shmem_init();
+    const char *id = getenv("REPLACE_ID"), *pe = getenv("REPLACE_PE"), *pes = getenv("REPLACE_PES");
+    char file[1000];
+    int by_file = id && strncmp(id, "file=", 5) == 0;
+    if (id && !by_file) {
+        init_by_id(id, atoi(pe), atoi(pes));
+        return;
+    }
+    if (by_file) {
+        snprintf(file, sizeof file, "%s/%s@%s", pe, pes, id + 5);
+        setenv("SHMEM_UNIQUEID", file, 1);
+    }
+    shmem_init();
 }
 
 static void choose_victims(int victims, uint64_t most_us)

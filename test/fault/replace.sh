@@ -54,22 +54,29 @@ pe() { # its number, how many: a PE of a job by unique id, which is started agai
     done
 }
 : >"$dir/wrong"
-for transport in auto ofi; do
+job_by_id() { # SHMEM_TRANSPORT
     seed=$((seed + 1))
-    REPLACE_ID=$dir/id.$transport SHMEM_TRANSPORT=$transport SHMEM_FAULTS=continue
+    SHMEM_TRANSPORT=$1 SHMEM_FAULTS=continue
     export REPLACE_ID SHMEM_TRANSPORT SHMEM_FAULTS
     for i in 1 2 3; do
-        pe $i 4 &
+        pe $i 4 2>"$dir/killed" &
     done
-    REPLACE_BESIDE="REPLACE_BESIDE= $program 1 1 1 1 >$dir/beside 2>&1" REPLACE_PE=0 REPLACE_PES=4 timeout 120 "$program" $seed 2 100000 5000 all >"$dir/pe0" 2>&1
-    grep -q 'another process is PE 0' "$dir/beside" || { echo "beside PE 0:"; cat "$dir/beside"; } >>"$dir/wrong"
+    REPLACE_PE=0 REPLACE_PES=4 timeout 120 "$program" $seed 2 100000 5000 all >"$dir/pe0" 2>&1
     wait
     cat "$dir"/pe? >"$dir/log"
-    [ "$(grep -c '^right: 4 PEs, [1-9]' "$dir/log")" = 4 ] || { echo "$transport, seed $seed:"; cat "$dir/log"; } >>"$dir/wrong"
-done
+    [ "$(grep -c '^right: 4 PEs, [1-9]' "$dir/log")" = 4 ] || { echo "$1, seed $seed:"; cat "$dir/log"; } >>"$dir/wrong"
+}
+REPLACE_ID=$dir/id REPLACE_BESIDE="REPLACE_BESIDE= $program 1 1 1 1 >$dir/beside 2>&1"
+export REPLACE_BESIDE
+job_by_id auto
+grep -q 'another process is PE 0' "$dir/beside" || { echo "beside PE 0:"; cat "$dir/beside"; } >>"$dir/wrong"
+unset REPLACE_BESIDE
+REPLACE_ID=file=$dir/file
+job_by_id ofi
+[ -e "$dir/file" ] && echo "the file stays" >>"$dir/wrong"
 unset REPLACE_ID SHMEM_TRANSPORT SHMEM_FAULTS
 [ ! -s "$dir/wrong" ]
-ok $? "processes join by the unique id, through memory and over libfabric" "$dir/wrong"
+ok $? "processes join by the unique id, through memory and, by SHMEM_UNIQUEID, over libfabric" "$dir/wrong"
 # Catches: shmemx_grow without a launcher that starts PEs again, which waits.
 timeout 60 $OSHRUN --survive -n 3 "$program" 7 1 10000 2000 >"$dir/log" 2>&1
 [ $? = 0 ] && [ "$(grep -c '^right: 2 PEs' "$dir/log")" = 2 ]

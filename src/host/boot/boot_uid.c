@@ -45,6 +45,7 @@ static struct {
 
 static char job[32];
 static int is_new;
+static struct shi_uid_file kept = {.lock = -1}; /* of a job that goes on when a PE dies: for processes that take the place of one */
 
 int shi_boot_by_uid(const struct shi_uid *id, int pe, int n_pes)
 {
@@ -75,14 +76,20 @@ static int started(int survives)
 
 static void leave(void)
 {
+    shi_uid_file_remove(&kept);
     if (is_new)
         shi_uid_data_down();
     is_new = 0;
     shi_uid_tree_down(0);
 }
 
-static const struct shi_boot_ops ops = {"unique id", shi_uid_data_publish, shi_uid_data_lookup, shi_uid_tree_fence, started, NULL, shi_uid_tree_abort,
-                                        leave};
+static void abort_job(int status)
+{
+    shi_uid_file_remove(&kept);
+    shi_uid_tree_abort(status);
+}
+
+static const struct shi_boot_ops ops = {"unique id", shi_uid_data_publish, shi_uid_data_lookup, shi_uid_tree_fence, started, NULL, abort_job, leave};
 
 /* ---- meeting ------------------------------------------------------------------------------------------------------ */
 
@@ -269,7 +276,9 @@ int shi_boot_uid_up(long silence_s, int survives, struct shi_boot *out)
     explicit_bzero(&chosen, sizeof chosen);
     if (!err)
         err = t.is_new ? join_node(out, &t.self) : learn_nodes(out, &t.self);
-    if (by_file)
+    if (by_file && survives && !err)
+        kept = file;
+    else if (by_file)
         shi_uid_file_remove(&file);
     return err;
 }

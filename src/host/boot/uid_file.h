@@ -3,8 +3,8 @@
  *
  * The value is [PE/NPES@]FILE. Without PE and NPES they are torchrun's RANK and WORLD_SIZE, else srun's SLURM_PROCID and SLURM_NTASKS. PE 0 makes
  * the id and replaces the file, which only its user can read; the others read it until the id leads them to PE 0, as the file may be an
- * earlier job's; PE 0 removes it when all have come. Until then PE 0 holds a lock on the file, by which PE 0 of another job sees that it must not
- * replace it.
+ * earlier job's; PE 0 removes it when all have come, or, if the job goes on when a PE dies, at the end. Until then PE 0 holds a lock on the file, by which PE 0 of
+ * another job sees that it must not replace it.
  */
 #ifndef SHI_UID_FILE_H
 #define SHI_UID_FILE_H
