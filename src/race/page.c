@@ -23,6 +23,8 @@ int race_alone = 1;
 uint32_t race_page_changes;
 struct race_ranges race_ranges;
 uint8_t race_filter[RACE_FILTER];
+extern RACE_API uint8_t __fulmar_filter_18_16[RACE_FILTER] __attribute__((alias("race_filter"))); /* for link/as */
+_Static_assert(RACE_BLOCK_BITS == 18 && RACE_FILTER == 1 << 16, "the name in link/as has the dimensions");
 struct race_holder *race_own_holder;
 static struct peer {
     uintptr_t lo[RACE_SEGMENTS]; /* where this process sees their segments, 0: nowhere */

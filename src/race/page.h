@@ -1,8 +1,8 @@
 /*
  * page.h - the cells of a page of memory, and their holder: the actor that may read and write them.
  *
- * A granule has two pairs of cells: the first one for the loads and stores of the memory's own PE, the second one in memory that is used only
- * from the first other access on (`wide`).
+ * A granule has two pairs of cells: the first one has loads and stores of the memory's own PE, and others while there is room; the second one is
+ * used from the first access on that has no room there (`wide`).
  *
  * A page has a lock. The owner is the only thread of the page's PE (race_alone); until another PE accesses the page, the owner holds it without
  * the lock, by plain stores. The first other PE takes the lock, sets `shared`, has all processors execute a barrier (membarrier of Linux, which takes the
@@ -17,6 +17,7 @@
  *                                                                          R2 (in = 0, release) -> A2 (acquire)
  *   race_alone         the thread that ends it, once  owner                M, R2 -> A2
  *   cells, wide        the page's holder              all                  R1 -> A1, R2 -> A2
+ *   race_filter        the only thread, 0 to 1        the PE's threads     relaxed: an access may be missed
  *
  * E1  Two threads do not hold a page at the same time.
  * E2  What a holder has stored is visible to the next one.

@@ -202,8 +202,6 @@ __attribute__((always_inline)) static inline void in_granule(enum race_kind kind
 __attribute__((always_inline)) static inline void one(enum race_kind kind, const void *at, size_t bytes, const void *pc)
 {
     uintptr_t addr = (uintptr_t)at;
-    if (__builtin_expect(race_filtered(addr), 1))
-        return;
     if (addr % RACE_GRANULE + bytes <= RACE_GRANULE)
         in_granule(kind, addr, bytes, pc);
     else if (bytes == 2 * RACE_GRANULE && addr % RACE_GRANULE == 0) {
@@ -213,6 +211,27 @@ __attribute__((always_inline)) static inline void one(enum race_kind kind, const
         race_tsan_range(kind, at, bytes, pc);
 }
 
+__attribute__((always_inline)) static inline void filtered(enum race_kind kind, const void *at, size_t bytes, const void *pc)
+{
+    if (__builtin_expect(race_filtered((uintptr_t)at), 1))
+        return;
+    one(kind, at, bytes, pc);
+}
+
+/* The code that link/as makes calls these where the filter has the address. */
+#define HERE(NAME, KIND, BYTES)                                                                                      \
+    RACE_API void __fulmar_##NAME##BYTES(void *at);                                                                  \
+    RACE_API void __fulmar_##NAME##BYTES(void *at)                                                                   \
+    {                                                                                                                \
+        one(KIND, at, BYTES, RACE_CALLER);                                                                           \
+    }
+#define BOTH(BYTES) HERE(read, RACE_LOAD, BYTES) HERE(write, RACE_STORE, BYTES)
+BOTH(1)
+BOTH(2)
+BOTH(4)
+BOTH(8)
+BOTH(16)
+
 /* The compiler calls these and has no header of them. */
 #define ENTRY(NAME, ...)                                                                                             \
     RACE_API void __tsan_##NAME(__VA_ARGS__);                                                                        \
@@ -220,16 +239,16 @@ __attribute__((always_inline)) static inline void one(enum race_kind kind, const
 #define ACCESS(BYTES, MORE)                                                                                          \
     ENTRY(MORE##read##BYTES, void *at)                                                                               \
     {                                                                                                                \
-        one(RACE_LOAD, at, BYTES, RACE_CALLER);                                                                      \
+        filtered(RACE_LOAD, at, BYTES, RACE_CALLER);                                                                      \
     }                                                                                                                \
     ENTRY(MORE##write##BYTES, void *at)                                                                              \
     {                                                                                                                \
-        one(RACE_STORE, at, BYTES, RACE_CALLER);                                                                     \
+        filtered(RACE_STORE, at, BYTES, RACE_CALLER);                                                                     \
     }                                                                                                                \
     ENTRY(MORE##read_write##BYTES, void *at)                                                                         \
     {                                                                                                                \
-        one(RACE_LOAD, at, BYTES, RACE_CALLER);                                                                      \
-        one(RACE_STORE, at, BYTES, RACE_CALLER);                                                                     \
+        filtered(RACE_LOAD, at, BYTES, RACE_CALLER);                                                                      \
+        filtered(RACE_STORE, at, BYTES, RACE_CALLER);                                                                     \
     }
 #define ACCESSES(MORE) ACCESS(1, MORE) ACCESS(2, MORE) ACCESS(4, MORE) ACCESS(8, MORE) ACCESS(16, MORE)
 ACCESSES()

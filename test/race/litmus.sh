@@ -63,6 +63,16 @@ else
     ok 1 "litmus.c, by clang" "$dir/build"
 fi
 
+# ccache would return an object of another assembler.
+echo 'int load(const int *p) { return *p; }' >"$dir/load.c"
+if [ "$(uname -m)" = x86_64 ]; then
+    CCACHE_DISABLE=1 OSHCC_CC=gcc $OSHCC --race -O1 -c -o "$dir/load.o" "$dir/load.c" >"$dir/out" 2>&1 &&
+        [ "$($NM "$dir/load.o" | grep -c ' U __fulmar_filter_18_16\| U __fulmar_read4')" -eq 2 ]
+    ok $? "gcc's code looks into the filter before a call" "$dir/out"
+else
+    skip "gcc's code looks into the filter before a call" "src/race/link/as knows x86-64 only"
+fi
+
 sed -n 's/^| \*\*\([CO][0-9]*\)\*\* |.*/\1/p' "$top_srcdir/doc/memory-model.md" | LC_ALL=C sort >"$dir/rules"
 "$dir/gcc" | awk '{ print $2 }' | LC_ALL=C sort -u | diff "$dir/rules" - >"$dir/out" && [ "$(wc -l <"$dir/rules")" -gt 15 ]
 ok $? "each rule of doc/memory-model.md has a program" "$dir/out"
