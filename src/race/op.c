@@ -60,6 +60,13 @@ void race_op_collective(const struct race_op *op, enum race_kind kind, const voi
     local(op, kind, at, bytes, 0);
 }
 
+static uint64_t key_of(int pe, uintptr_t at)
+{
+    uint64_t offset = 0;
+    int segment = race_node_find(at, &offset);
+    return race_sync_word(pe, segment, offset);
+}
+
 void race_op_remote(const struct race_op *op, enum race_kind kind, const void *at, size_t bytes, unsigned atomic)
 {
     if (!op->u || !bytes)
@@ -67,6 +74,8 @@ void race_op_remote(const struct race_op *op, enum race_kind kind, const void *a
     const unsigned pending =
         1u << RACE_PUT | 1u << RACE_GET_NBI | 1u << RACE_AMO | 1u << RACE_AMO_NBI | 1u << RACE_AMO_NBI_READ;
     struct race_access a = access_of(op, kind, pending >> kind & 1, atomic);
+    if (race_kind_is_atomic(kind))
+        race_sync_prefetch(key_of(op->pe, (uintptr_t)at));
     race_shadow_at(&a, op->pe, (uintptr_t)at, bytes);
 }
 
@@ -76,13 +85,6 @@ unsigned race_op_atomic(const struct race_op *op, size_t bytes, int floating)
 }
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------------ */
-
-static uint64_t key_of(int pe, uintptr_t at)
-{
-    uint64_t offset = 0;
-    int segment = race_node_find(at, &offset);
-    return race_sync_word(pe, segment, offset);
-}
 
 static uint64_t long_puts(int from, int to)
 {

@@ -20,6 +20,7 @@ struct race_also {
     uint32_t exact;     /* 0: none */
 };
 void race_sync_give(struct race_thread *u, uint64_t key, const struct race_also *also);
+void race_sync_prefetch(uint64_t key); /* the word is given or taken soon */
 void race_sync_take(struct race_thread *u, uint64_t key);
 
 /* The same with a clock of this process. */
