@@ -8,11 +8,15 @@
 
 enum { WORD = 8, FLAGS = 64 /* bytes: longer puts have one clock for all from one PE to another */ };
 
+__thread struct race_on_behalf race_on_behalf;
+
 struct race_op race_op_begin(const char *routine, const void *pc, shmem_ctx_t ctx, int pe)
 {
     struct race_op op = {.u = race_self(), .pc = pc, .routine = routine};
     if (!op.u || ctx == SHMEM_CTX_INVALID)
         return (struct race_op){0};
+    if (race_unlikely(race_on_behalf.routine != NULL))
+        op.routine = race_on_behalf.routine, op.pc = race_on_behalf.pc;
     op.s = race_stream_of(ctx);
     op.pe = op.s->team == SHMEM_TEAM_WORLD ? pe : pshmem_team_translate_pe(op.s->team, pe, SHMEM_TEAM_WORLD);
     op.epoch = __atomic_load_n(&op.s->epoch, __ATOMIC_RELAXED);

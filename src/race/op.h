@@ -17,6 +17,13 @@ struct race_op {
     uint32_t place; /* of a kernel's call; 0: pc and routine say it */
 };
 
+/* The calls that the thread makes are those of another place and routine; NULL: they are not. */
+struct race_on_behalf {
+    const char *routine;
+    const void *pc;
+};
+extern RACE_HIDDEN __thread struct race_on_behalf race_on_behalf __attribute__((tls_model("initial-exec")));
+
 struct race_op race_op_begin(const char *routine, const void *pc, shmem_ctx_t ctx, int pe);
 /* The operation has a stream epoch of its own, so that others can know of it alone. */
 void race_op_single(struct race_op *op);

@@ -94,6 +94,30 @@ static void k2_launches(void)
         LAUNCH("groups", 2, 1, &x, &y, &mended);
 }
 
+/* A put after a kernel, in the queue or by the host. */
+static void k2_call(void)
+{
+    if (me == 0)
+        LAUNCH("write", 1, 1, &x);
+    if (me == 0 && mended)
+        shmemx_putmem_on_queue(y, x, sizeof *x, 1);
+    if (me == 0 && !mended)
+        shmem_putmem(y, x, sizeof *x, 1);
+}
+
+/* Calls between kernels, and between kernels of two PEs. */
+static void k2_barrier(void)
+{
+    if (me == 1)
+        LAUNCH("write", 1, 1, &x);
+    if (mended)
+        shmemx_barrier_all_on_queue();
+    if (me == 0)
+        shmemx_getmem_on_queue(y, x, sizeof *x, 1);
+    if (me == 0)
+        LAUNCH("read", 1, 1, &y, &x);
+}
+
 static void k3_items(void)
 {
     if (me == 0)
@@ -228,6 +252,8 @@ static const struct {
     {"k1_peer_puts", "K1", k1_peer_puts},
     {"k2_groups", "K2", k2_groups},
     {"k2_launches", "K2", k2_launches},
+    {"k2_call", "K2", k2_call},
+    {"k2_barrier", "K2", k2_barrier},
     {"k3_items", "K3", k3_items},
     {"k3_leader", "K3", k3_leader},
     {"k3_waits", "K3", k3_waits},

@@ -99,6 +99,10 @@ run SHMEM_RACE=report k5_fence
     grep -q 'PE 1 thread 0: load reads, in k5_fence at kernels.c:' "$work/log"
 ok $? "a call of the device library is at the program's line" "$work/log"
 
+run SHMEM_RACE=report k2_barrier
+[ $? -eq 66 ] && grep -q "PE 0 thread [0-9]*: shmemx_getmem_on_queue reads, in k2_barrier at kernels.c:$(awk '/shmemx_getmem_on_queue/ { print NR; exit }' "$here/kernels.c")\$" "$work/log"
+ok $? "a call on the queue is at its place" "$work/log"
+
 run SHMEM_RACE=json k3_items
 [ $? -eq 66 ] && grep -q '"pe": 0, "item": 2, "routine": "store", "writes": true, "function": "kernel items"' "$work/log"
 ok $? "SHMEM_RACE=json" "$work/log"
