@@ -59,6 +59,7 @@ int main(int argc, char **argv)
         set_edge(edge, size);
         shmem_double_put(a, edge, (size_t)width, 0);
         shmem_double_put(b, edge, (size_t)width, 0);
+        shmem_quiet(); /* the kernels read it */
     }
     for (int s = 1; s <= steps; s++) {
         if (launch_step(a, b, arrived, rows, width, (uint64_t)s))

@@ -193,8 +193,9 @@ static uintptr_t entry_of(uintptr_t addr, int make)
     if (!entry) {
         struct race_where w;
         race_page_find(addr & ~(uintptr_t)(RACE_PAGE - 1), &w);
-        entry = w.segment >= 0 ? (uintptr_t)race_node.cells + race_node_page(w.pe, w.segment, w.offset) * RACE_PAGE_CELLS : NO_CELLS;
-        __atomic_store_n(at, entry, __ATOMIC_RELEASE);
+        uintptr_t first = w.segment >= 0 ? (uintptr_t)race_node.cells + race_node_page(w.pe, w.segment, w.offset) * RACE_PAGE_CELLS : NO_CELLS;
+        if (__atomic_compare_exchange_n(at, &entry, first, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) /* another thread may have made cells */
+            entry = first;
     }
     if (entry != NO_CELLS || !make)
         return entry;

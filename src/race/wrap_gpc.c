@@ -56,8 +56,16 @@ static struct race_thread *functions(void)
     return all;
 }
 
+/* The function uses the stack of the thread that runs it, below this frame, which the thread has used before and uses again. */
+static void forget_stack(uintptr_t frame)
+{
+    enum { DEPTH = 1 << 18 };
+    race_shadow_forget(race_self(), frame - DEPTH, DEPTH);
+}
+
 static int run(shmemx_gpc_call_t *call)
 {
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     shmemx_gpc_func_t func =
         function_of(call->stage == SHMEMX_GPC_WAIT && call->callback != SHMEMX_GPC_NONE ? call->callback : call->func);
     struct race_thread *caller = race_self();
@@ -74,9 +82,11 @@ static int run(shmemx_gpc_call_t *call)
     }
     if (call->stage == SHMEMX_GPC_WAIT)
         forget(call->chdr, call->chlen), forget(call->cdata, call->cdlen);
+    forget_stack(frame);
     int result = func(call);
     race_sync_give(u, end_key(root), NULL);
     race_thread = caller;
+    forget_stack(frame);
     return result;
 }
 

@@ -178,6 +178,7 @@ static void under_way(void)
         shmem_long_atomic_add(&sum, 1, next_pe());
         shmem_long_put_nbi(copy, heap, N, me);
         CHECK(child_ends_with(exits, 4));
+        shmem_fence();
     }
     shmem_barrier_all();
     CHECKF(sum == 20, "sum %ld", sum);
@@ -193,6 +194,7 @@ static void *puts_on(void *arg)
     static long to;
     for (long i = 0; !stop; i++) {
         shmem_long_p(&to, i, next_pe());
+        shmem_fence();
         if (i % 64 == 0)
             shmem_quiet();
     }

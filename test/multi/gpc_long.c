@@ -104,7 +104,7 @@ static void computing_target(void)
 /* Other operations of another PE meanwhile: all but GPCs complete. */
 static void beside_a_long_one(int at)
 {
-    int value = 17, reply;
+    int value = 17, reply, quick_reply;
     shmemx_gpc_nbh_t first, second;
     shmemx_gpc_nbh_init(&first);
     shmemx_gpc_nbh_init(&second);
@@ -112,8 +112,9 @@ static void beside_a_long_one(int at)
     CHECK(exec(h_long, at, &reply, &first) == 0);
     while (!shmem_int_atomic_fetch(started, at))
         sched_yield();
-    CHECK(exec(h_quick, at, &reply, &second) == 0);
+    CHECK(exec(h_quick, at, &quick_reply, &second) == 0);
     shmem_int_put_signal(word, &value, 1, sig, 5, SHMEM_SIGNAL_SET, at);
+    shmem_quiet();
     CHECK(shmem_int_atomic_fetch_add(word, 1, at) == 17);
     CHECK(shmem_int_g(word, at) == 18);
     shmem_uint64_wait_until(sig, SHMEM_CMP_EQ, 6); /* the busy PE has the answers to its own calls */

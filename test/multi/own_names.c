@@ -40,6 +40,7 @@ static void calls_of_the_library(void)
     CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &team) == 0);
     shmem_team_destroy(team);
     CHECK(own_calls == 0);
+    shmem_barrier_all();
     shmem_long_alltoall(to, from);
     CHECK(to[n_pes - 1] == 100 * (n_pes - 1) + me && shmem_long_sum_reduce(2) == -2 && own_calls == 2);
     shmem_free(to);

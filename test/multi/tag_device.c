@@ -88,6 +88,7 @@ static void test_calls(void)
         shmem_putmem(dev, back, n, me);
         memset(back, 0, n);
         shmem_putmem(dev + MOST, back, n, me);
+        shmem_quiet();
         CHECK(shmemx_gpc_exec(SHMEM_TEAM_WORLD, func, next_pe(), NULL, 0, dev, n, NULL, 0, dev + MOST, n, NULL) == 0);
         shmem_getmem(back, dev + MOST, n, me);
         for (size_t k = 0; k < n; k++)

@@ -218,9 +218,17 @@ static void c1_memcmp_spread(void)
     with_put();
 }
 
+static void use_the_stack(void)
+{
+    int room[1 << 12];
+    memset(room, me, sizeof room);
+    sink = room[sink & 7];
+}
+
 static int stores(shmemx_gpc_call_t *call)
 {
     (void)call;
+    use_the_stack(); /* of the thread that runs the function: no race with what the thread does there */
     x = 4;
     return SHMEMX_GPC_DONE;
 }
@@ -230,6 +238,7 @@ static void o19_finalize(void)
 {
     enum { NAP_US = 100000 };
     int func = shmemx_gpc_register(stores);
+    use_the_stack();
     if (me == 1)
         x = 1;
     if (mended)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mutate.py - delete one call that orders or completes at a time from a program, and count how often `oshcc --race` finds the race.
 
-  mutate.py [-n PES] [-o table.md] PROGRAM.c...
+  mutate.py [-n PES] [-o table.md] [--flags='FLAG...'] 'PROGRAM.c [ARGUMENT...]'...
 
 Each fence, quiet, flush, wait, barrier, sync or lock call that is a statement of its own is deleted once. The oracle is needless.txt beside this
 file: the calls that leave no race when they are deleted, each with the reason, checked by hand. All others leave one. A mutant that does not
@@ -38,7 +38,7 @@ def read_oracle(path):
     return needless
 
 
-def run(source, lines, pes, args, limit):
+def run(source, lines, pes, args, limit, more):
     """'reported', 'silent', 'refused' (by the library), 'no end', 'does not compile'."""
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, os.path.basename(source))
@@ -49,7 +49,7 @@ def run(source, lines, pes, args, limit):
         compiler = os.environ.get("OSHCC", "oshcc").split()
         flags = ["-O1", "-w", "-D_GNU_SOURCE", f"-I{here}", f"-I{top}/test", f"-I{top}", f"-I{top}/src"]
         program = os.path.join(work, "program")
-        if subprocess.run(compiler + ["--race"] + flags + [path, "-o", program, "-lm", "-lpthread"], capture_output=True).returncode:
+        if subprocess.run(compiler + ["--race"] + flags + [path, "-o", program, "-lm", "-lpthread"] + more, capture_output=True).returncode:
             return "does not compile"
         out = os.path.join(work, "out")
         with open(out, "wb") as f:
@@ -68,6 +68,7 @@ def main():
     parser.add_argument("-n", type=int, default=3)
     parser.add_argument("-o")
     parser.add_argument("--limit", type=int, default=60)
+    parser.add_argument("--flags", default="", help="more arguments of oshcc, such as a file of kernels, a folder of generated headers or a library")
     parser.add_argument("programs", nargs="+")
     a = parser.parse_args()
     needless = read_oracle(os.path.join(os.path.dirname(os.path.abspath(__file__)), "needless.txt"))
@@ -76,7 +77,7 @@ def main():
         program, *args = entry.split()
         name = "/".join(program.split("/")[-2:])
         lines = open(program).readlines()
-        whole = run(program, lines, a.n, args, a.limit)
+        whole = run(program, lines, a.n, args, a.limit, a.flags.split())
         if whole != "silent":
             print(f"{name}: {whole} without a change", flush=True)
             wrong = True
@@ -87,7 +88,7 @@ def main():
             call = CALL.match(lines[i]).group(2)
             seen[call] = seen.get(call, 0) + 1
             why = needless.get((name, call, seen[call]))
-            result = run(program, without(lines, i), a.n, args, a.limit)
+            result = run(program, without(lines, i), a.n, args, a.limit, a.flags.split())
             row["calls"] += 1
             if result in ("does not compile", "refused", "no end"):
                 row["apart"] += 1
