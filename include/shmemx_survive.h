@@ -44,6 +44,10 @@ enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
  * shmemx_ack_failed: waits for words, also of kernels that are launched later, go on although the PEs that have failed until now have, with all that
  * shmemx_agree has named. How many these are.
  * shmemx_status: 0, or the last SHMEMX_ERR_ that a call of the calling thread has met since the last shmemx_status.
+ * shmemx_ctx_status: 0, or SHMEMX_ERR_PE_FAILED: an operation of the context, complete since the last shmemx_ctx_status, may not have been carried out as its PE has
+ * failed. So 0 after a quiet: all puts and atomics before it were. Only operations over the network: to a PE of the same node they are carried out in memory that
+ * stays, and this returns 0. Contexts with neither SHMEM_CTX_SERIALIZED nor SHMEM_CTX_PRIVATE share what they report with SHMEM_CTX_DEFAULT, which also reports
+ * messages of collectives; others share it when there are more of them than the network has lanes. Kernels' operations are not reported.
  * shmemx_wait_team: waits for words of the calling thread depend on this team; SHMEM_TEAM_INVALID: as at the start.
  * shmemx_team_revoke: not collective. All members' calls on the team, also those that wait, return SHMEMX_ERR_REVOKED from then on, but
  * shmemx_agree and shmemx_team_shrink. 0, or -1 for SHMEM_TEAM_INVALID.
@@ -67,6 +71,7 @@ enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
     U(int, shmemx_failed_pes, (int *pes, int max))                                                                   \
     U(int, shmemx_ack_failed, (void))                                                                                \
     U(int, shmemx_status, (void))                                                                                    \
+    U(int, shmemx_ctx_status, (shmem_ctx_t ctx))                                                                     \
     U(void, shmemx_wait_team, (shmem_team_t team))                                                                   \
     U(int, shmemx_team_revoke, (shmem_team_t team))                                                                  \
     U(int, shmemx_agree, (shmem_team_t team, uint64_t *value, int *pes, int max))                                    \

@@ -55,6 +55,10 @@ ok $? "one line without SHMEM_FAULTS=continue" "$dir/log"
 # a lock with two holders, because its state has died.
 SHMEM_TRANSPORT=ofi
 export SHMEM_TRANSPORT
+# Catches: an operation that was dropped, on a context whose status says 0; a status that tells of another context's operations.
+timeout 60 $OSHRUN --survive -n 3 "${program%survive}dropped" >"$dir/log" 2>&1
+[ $? = 0 ] && grep -q '^right' "$dir/log"
+ok $? "the status of a context tells of operations that were dropped" "$dir/log"
 killed=0 jobs=$seed
 while [ $killed -lt $((${FULMAR_KILLS:-25} / 5)) ]; do
     kills 2 1 10000 40

@@ -345,25 +345,29 @@ static void *wait_for_requests(void *arg)
     return NULL;
 }
 
-/* Catches: a producer that waits for credit or completion for ever after the job was aborted, or whose quiet ends with the failure of a PE. */
+static void *wait_for_result(void *arg)
+{
+    *(uint64_t *)arg = shi_ring_take_result(&ring, 0, &(uint64_t){0});
+    return NULL;
+}
+
+/* Catches: a producer that waits for credit, completion or a result for ever after the job was aborted; one whose quiet or fetch ends when a PE has failed. */
 static void test_abort(void)
 {
     ring_up(4, 0);
     net_up(8, -1, 4); /* refuses everything */
-    uint64_t why[3] = {0, 0, 0};
-    pthread_t t[3];
-    post(0);
-    shi_engine_end_waits(net.engine, 101);
-    for (int i = 0; i < 3; i++)
-        pthread_create(&t[i], NULL, i == 2 ? wait_for_requests : fill_and_wait, &why[i]);
-    for (int i = 0; i < 200; i++) {
+    static void *(*const wait[4])(void *) = {fill_and_wait, fill_and_wait, wait_for_requests, wait_for_result};
+    uint64_t why[4] = {0};
+    pthread_t t[4];
+    post(0), shi_engine_end_waits(net.engine, 101);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, wait[i], &why[i]);
+    for (int i = 0; i < 200; i++, shi_pause())
         shi_engine_poll(net.engine);
-        shi_pause();
-    }
     shi_engine_abort(net.engine, 7);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         pthread_join(t[i], NULL);
-        CHECKF(why[i] == 8, "the producer returned with %lu", (unsigned long)why[i]);
+        CHECKF(why[i] == 8, "producer %d returned with %lu", i, (unsigned long)why[i]);
     }
     CHECK(shi_ring_quiet(&ring, 0) == 8);
     shi_engine_down(net.engine);

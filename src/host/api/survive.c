@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "host/api/def.h"
+#include "host/net/stream/lost.h"
+#include "host/ops/ctx.h"
 #include "host/survive/agree.h"
 #include "host/survive/failed.h"
 #include "host/survive/grow.h"
@@ -39,6 +41,13 @@ SHI_DEF(int, shmemx_ack_failed, (void))
 SHI_DEF(int, shmemx_status, (void))
 {
     return shi_survive_status();
+}
+
+SHI_DEF(int, shmemx_ctx_status, (shmem_ctx_t ctx))
+{
+    struct shmem_ctx *c = shi_ctx_checked(__func__, ctx);
+    unsigned now = c->lane ? shi_stream_dropped(c->lane) : 0;
+    return __atomic_exchange_n(&c->dropped, now, __ATOMIC_RELAXED) == now ? 0 : SHMEMX_ERR_PE_FAILED;
 }
 
 SHI_DEF(void, shmemx_wait_team, (shmem_team_t team))

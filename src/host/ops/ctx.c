@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "host/net/stream/lost.h"
 #include "host/net/stream/stream.h"
 #include "host/util/cancel.h"
 #include "host/util/log.h"
@@ -47,6 +48,7 @@ int shi_ctx_create(const struct shmem_ctx *like, struct shmem_ctx **out)
 {
     struct shmem_ctx filled = *like;
     filled.lane = lane_for(like->options);
+    filled.dropped = filled.lane ? shi_stream_dropped(filled.lane) : 0;
     filled.creator = shi_world.check && like->options & SHMEM_CTX_PRIVATE ? shi_thread_id() : 0;
     if (shi_all_slow())
         filled.peer = SHI_CTX_DEFAULT->peer;

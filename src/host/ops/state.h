@@ -73,6 +73,7 @@ struct shmem_ctx {
     long options, creator;        /* creator: the thread that alone may use it (SHMEM_CHECK=1); 0: any */
     struct shmem_team *team;      /* NULL: not a context, or a destroyed one */
     struct shi_lane *lane;        /* NULL: no PE is remote */
+    unsigned dropped;             /* of the lane's operations, those of which the program knows (shmemx_ctx_status) */
     struct shmem_ctx **list, *next; /* head of the team's list of contexts, and its next one */
 };
 

@@ -108,11 +108,20 @@ static struct batch *get(struct shi_lane *l, int is_long, int forced)
     return b;
 }
 
+/* What was sent to the PE, which is gone, counts as acknowledged. */
+static void take_acked(struct shi_lane *l, int pe)
+{
+    struct shi_order *o = &l->to[pe].order;
+    if (!shi_order_is_complete(o))
+        shi_lane_count_drop(l);
+    shi_order_acked(o, o->sent_seq);
+}
+
 /* The PE is gone: the message counts as acknowledged. lost.c calls back what waits for that. */
 static void drop(struct shi_lane *l, int pe, struct batch *b)
 {
     put_back(l, b);
-    shi_order_acked(&l->to[pe].order, l->to[pe].order.sent_seq);
+    take_acked(l, pe);
     __atomic_store_n(&shi_stream_net.lost_work, 1, __ATOMIC_RELEASE); /* R5 */
 }
 
@@ -127,7 +136,7 @@ void shi_batch_drop(struct shi_lane *l, int pe)
     s->n_ready = 0;
     if (s->open)
         shi_batch_send(l, pe, 0);
-    shi_order_acked(&s->order, s->order.sent_seq);
+    take_acked(l, pe);
 }
 
 /* ---- sending ---------------------------------------------------------------------------------------------------- */

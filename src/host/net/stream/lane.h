@@ -17,6 +17,7 @@
  *   memory.handle           shi_stream_learn               any thread          R4 -> A4
  *   peer_rx.lost, lost_work see lost.h                     any thread          R5 -> A5
  *   peer_rx.life            shi_stream_up, _meet           any thread          relaxed: constant while the PE is not lost
+ *   dropped                 any thread, fetch-add          any thread          relaxed: the wait for the operation that was dropped comes before
  *
  * E1 (R1 -> A1)  a lane is whole before it is counted.
  * E2 (R2 -> A2)  a fetched value is in place before it is no longer counted.
@@ -71,6 +72,7 @@ struct shi_lane {
         int n;                  /* all that there are */
     } pool[2];                  /* [is_long] */
     int index;
+    unsigned dropped; /* how often operations were dropped, as their PE is lost; may wrap */
     struct outstanding {
         struct shi_reply *reply; /* NULL: the cookie is free */
         uint32_t pe, bytes;      /* which reply it takes */
@@ -182,6 +184,11 @@ static inline const struct shi_net_memory *shi_stream_memory(int pe, enum shi_re
 static inline int shi_stream_is_lost(int pe)
 {
     return __atomic_load_n(&shi_stream_net.peer_rx[pe].lost, __ATOMIC_RELAXED);
+}
+
+static inline void shi_lane_count_drop(struct shi_lane *l)
+{
+    __atomic_fetch_add(&l->dropped, 1, __ATOMIC_RELAXED);
 }
 
 /* Lanes that are whole. */

@@ -55,6 +55,7 @@ static struct shi_reply *claim(struct shi_lane *l, int pe, int *cookie, struct s
         *half = o->half;
         o->reply = NULL;
         l->free_reply[l->n_free_replies++] = *cookie;
+        shi_lane_count_drop(l);
     }
     shi_lane_unlock(l);
     return reply;
@@ -86,8 +87,9 @@ static void end_stream(struct shi_lane *l, int pe)
     }
 }
 
-void shi_stream_end_later(struct shi_net_req *req)
+void shi_stream_end_later(struct shi_net_req *req, struct shi_lane *l)
 {
+    shi_lane_count_drop(l);
     req->next = failed;
     failed = req;
     __atomic_store_n(&shi_stream_net.lost_work, 1, __ATOMIC_RELEASE); /* R5 */
@@ -181,6 +183,11 @@ int shi_stream_delivered(uint64_t *seq)
     }
     shi_lane_unlock(l);
     return all;
+}
+
+unsigned shi_stream_dropped(const struct shi_lane *l)
+{
+    return __atomic_load_n(&l->dropped, __ATOMIC_RELAXED);
 }
 
 int shi_stream_socket_address(struct shi_net_address *out)

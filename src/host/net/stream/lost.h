@@ -24,6 +24,8 @@
 
 enum shi_lost { SHI_HERE, SHI_LOST, SHI_RETURNS };
 
+struct shi_lane;
+
 /* From now on the job goes on without PEs that are gone. suspect: PE pe seems to be; it may be called on any thread, often, under a lane's
  * lock. NULL: as before. */
 void shi_stream_goes_on(void (*suspect)(int pe));
@@ -44,6 +46,9 @@ void shi_lost_poll(int (*forget)(int pe));
 /* Is all delivered that lane 0 has sent to PEs that are not lost? seq: [n_pes] of the caller's, zero before the first call. Poll and call it
  * again until 1. */
 int shi_stream_delivered(uint64_t *seq);
+
+/* How often operations of the lane were dropped so far; may wrap. One that was dropped counts once fence, quiet or the wait for it has returned. */
+unsigned shi_stream_dropped(const struct shi_lane *l);
 
 /* This PE's address, if it is a socket address. 0, or -ENOTSUP. */
 int shi_stream_socket_address(struct shi_net_address *out);

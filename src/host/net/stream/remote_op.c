@@ -39,7 +39,7 @@ static void transfer_ended(struct shi_net_req *req, int err)
 {
     if (err) {
         shi_stream_fail(req->pe, err);
-        shi_stream_end_later(req);
+        shi_stream_end_later(req, shi_container_of((void *)req, struct shi_remote_op, wait)->lane);
     } else {
         call_ready(req);
     }

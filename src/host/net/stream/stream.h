@@ -202,7 +202,7 @@ int shi_stream_read_memory(int pe, const struct shi_net_memory *from, uint64_t o
 /* A transfer with PE pe failed with err: one line, and the end of the job; or, where the job goes on (lost.h), the PE is suspected, and the
  * transfer counts as ended. end_later: call req->done with 0 once the PE is lost, so that the caller knows by then. By the thread that polls. */
 void shi_stream_fail(int pe, int err);
-void shi_stream_end_later(struct shi_net_req *req);
+void shi_stream_end_later(struct shi_net_req *req, struct shi_lane *l);
 
 /* Is all that the lane sent pe known to be complete there, so that a read overtakes nothing? */
 int shi_stream_idle(struct shi_lane *l, int pe);

@@ -217,12 +217,19 @@ static void announce_bulk(struct shi_lane *l, int pe, size_t bytes)
     shi_batch_send(l, pe, ACK_NOW);
 }
 
+/* A write or read that is dropped counts as complete. */
+static int drop(struct shi_lane *l)
+{
+    shi_lane_count_drop(l);
+    return 0;
+}
+
 /* The lane is locked. */
 static int write_memory(struct shi_lane *l, int pe, const struct shi_net_memory *to, uint64_t off, const void *from,
                         size_t bytes, struct shi_net_req *req)
 {
     if (shi_unlikely(shi_stream_is_lost(pe)))
-        return 0;
+        return drop(l);
     if (shi_unlikely(bytes >= LONG_WRITE_BYTES))
         announce_bulk(l, pe, bytes);
     int rc = started(pe, NET->write(l->net, pe, to, off, from, bytes,
@@ -265,7 +272,7 @@ int shi_stream_read(struct shi_lane *l, const struct shi_remote_addr *from, void
                     struct shi_net_req *req)
 {
     if (shi_unlikely(shi_stream_is_lost(from->pe)))
-        return 0;
+        return drop(l);
     shi_lane_lock(l);
     int rc = started(from->pe, NET->read(l->net, from->pe, shi_stream_memory(from->pe, from->region), from->off, to,
                                          bytes, req));
