@@ -31,6 +31,17 @@ done
 [ ! -s "$dir/wrong" ]
 ok $? "$killed PEs die in $seed jobs" "$dir/wrong"
 : >"$dir/wrong"
+# Catches: a lock that a dead PE holds, and that no other PE gets. The step is under_lock.
+STEP=4 killed=0
+export STEP
+while [ $killed -lt 10 ]; do
+    kills 3 1 2000 1000
+    kills 4 2 2000 1000
+done
+unset STEP
+[ ! -s "$dir/wrong" ]
+ok $? "$killed PEs die while all take a lock" "$dir/wrong"
+: >"$dir/wrong"
 # Catches: a table of statistics from what dead PEs have not sent.
 for stats in 1 all; do
     SHMEM_STATS=$stats timeout 60 $OSHRUN --survive -n 4 "$program" 7 2 5000 50 >"$dir/log" 2>&1
