@@ -6,10 +6,12 @@
  *   who[p], owner[p],   the words of place p in the node's file: struct shi_shm_join, and the pid of the region
  *   round[p], off[p],
  *   size[p]
- *   AGREE1 .. AGREE4    the agreements of shmemx_grow (agree.pml is their model): here one step decides, once all members that live have
+ *   net                 the job uses the network: new processes are READY, then IN
+ *   AGREE1 .. AGREE5    the agreements of shmemx_grow, AGREE4 over the network only (agree.pml is their model): here one step decides, once all members that live have
  *                       called. The result has all members that did not call, and maybe those that died after their call
  *   knows[i]            the members that i knows to have failed; it learns of each death at any later time
  *   watched             the process that i has found at place p; from then on i takes its messages, and learns of its death
+ *   hears[i]            the places whose new process i takes messages from; in `watched` the process is known
  *   gift                the PEs that have stored in the file what a new process gets
  *   cleared             the new processes that have cleared their range of the file
  *
@@ -29,6 +31,8 @@
  * mutant 9  assert  GO is stored before all PEs take messages of the new process
  * mutant 10 end     a waiting process takes others that wait for PEs that could let it in
  * mutant 11 end     a new PE waits for one that no PE is left to let in
+ * mutant 12 assert  over the network IN is stored before all PEs take messages of the new process
+ * mutant 13 end     over the network a new PE waits for IN when no PE is left to store it
  */
 #define M(n) (MUTANT == n)
 #define N 3
@@ -37,9 +41,10 @@
 #define WAITS 1
 #define GO 2
 #define READY 3
-#define word(process, state) ((process) * 4 + (state))
+#define IN 4
+#define word(process, state) ((process) * 8 + (state))
 
-mtype = { RUN, AGREE1, CHOOSE, CHOOSE_ROUND, AGREE2, AGREE3, AWAIT, GIVE_OFF, GIVE_SIZE, GIVE_GO, AGREE4, LEFT,
+mtype = { RUN, AGREE1, CHOOSE, CHOOSE_ROUND, AGREE2, AGREE3, AWAIT, GIVE_OFF, GIVE_SIZE, GIVE_GO, AGREE4, AWAIT_IN, AGREE5, LEFT,
           COMES, WAITING, READ_OFF, READ_SIZE, CLEAR };
 
 mtype pc[N];
@@ -47,7 +52,8 @@ byte live, fresh, left, gift, cleared, list; /* fresh: live processes that are n
 byte deaths, starts;                         /* both count down */
 byte inc[N], who[N], owner[N], round[N], off[N], size[N];
 byte rounds[N], knows[N], at[N], got[N], watched[N * N];
-byte called[2], result[2];
+byte called[2], result[2], hears[N];
+bit net, now[N]; /* now: the agreement that i has called last */
 bit decided[2];
 
 hidden byte k;
@@ -79,8 +85,9 @@ inline decide(w, last) {
     fi
 }
 
-inline call(i, w, next) {
-    called[w] = called[w] | bit_of(i);
+inline call(i, next) {
+    now[i] = 1 - now[i];
+    called[now[i]] = called[now[i]] | bit_of(i);
     at[i] = 0;
     pc[i] = next
 }
@@ -89,11 +96,15 @@ inline call(i, w, next) {
 
 #define is_chosen(i, p) (round[p] == rounds[i])
 #define chosen(i) (is_chosen(i, 0) | is_chosen(i, 1) << 1 | is_chosen(i, 2) << 2)
-#define is_in(p) (who[p] == word(owner[p], READY) || M(7) && who[p] == word(owner[p], GO))
+#define is_in(p) (who[p] == word(owner[p], READY) || who[p] == word(owner[p], IN) || M(7) && who[p] == word(owner[p], GO))
 #define missing(i, p) (in(p, list & chosen(i) & ~knows[i]) && !is_in(p))
 #define all_in(i) (!missing(i, 0) && !missing(i, 1) && !missing(i, 2))
 #define leader(i) lowest(list & ~chosen(i) & ~(M(4) -> 0 : knows[i]))
-#define waits(p) (who[p] == word(owner[p], WAITS) || M(1) && (who[p] & 3) == WAITS)
+#define waits(p) (who[p] == word(owner[p], WAITS) || M(1) && (who[p] & 7) == WAITS)
+#define is_not(i, p, state) (in(p, list & chosen(i) & ~knows[i]) && who[p] != word(owner[p], state))
+#define all_are(i, state) (!is_not(i, 0, state) && !is_not(i, 1, state) && !is_not(i, 2, state))
+#define lets_on(i, p) (in(p, list & chosen(i)) && who[p] == word(owner[p], READY))
+#define hears_it(m, i) (!alive(m) || in(m, fresh) || in(m, left) || in(i, hears[m]))
 #define lets_in(i, p) (p < N && in(p, list & chosen(i)) && waits(p))
 #define is_shut_out(i, p) (missing(i, p) && who[p] == word(owner[p], WAITS))
 #define any_shut_out(i) (is_shut_out(i, 0) || is_shut_out(i, 1) || is_shut_out(i, 2))
@@ -103,14 +114,14 @@ inline call(i, w, next) {
 
 inline vanish(i) {
     live = live & ~bit_of(i); fresh = fresh & ~bit_of(i); cleared = cleared & ~bit_of(i);
-    rounds[i] = 0; knows[i] = 0; at[i] = 0; got[i] = 0;
+    rounds[i] = 0; knows[i] = 0; hears[i] = 0; now[i] = 0; at[i] = 0; got[i] = 0;
     watched[(i) * N] = 0; watched[(i) * N + 1] = 0; watched[(i) * N + 2] = 0
 }
 
 inline take_back(i) {
     for (k : 0 .. N - 1) {
         if
-        :: in(k, list & chosen(i)) -> knows[i] = knows[i] & ~bit_of(k); watched[(i) * N + k] = owner[k]
+        :: in(k, list & chosen(i)) -> knows[i] = knows[i] & ~bit_of(k); hears[i] = hears[i] & ~bit_of(k); watched[(i) * N + k] = owner[k]
         :: else
         fi
     }
@@ -123,36 +134,48 @@ proctype place(byte i) {
 end:
     do
     /* a PE */
-    :: d_step { alive(i) && pc[i] == RUN && rounds[i] < ROUNDS -> rounds[i]++; call(i, 0, AGREE1) }
+    :: d_step { alive(i) && pc[i] == RUN && rounds[i] < ROUNDS -> rounds[i]++; call(i, AGREE1) }
     :: d_step { alive(i) && pc[i] == RUN && rounds[i] == ROUNDS -> left = left | bit_of(i); pc[i] = LEFT }
-    :: atomic { alive(i) && pc[i] == AGREE1 && can_decide(0, 0, 0) ->
-        if :: !decided[0] -> list = 0 :: else fi;
-        decide(0, 0);
+    :: atomic { alive(i) && pc[i] == AGREE1 && can_decide(now[i], 0, 0) ->
+        if :: !decided[now[i]] -> list = 0 :: else fi;
+        decide(now[i], 0);
         if
-        :: lowest(all & ~result[0]) == i -> pc[i] = CHOOSE
-        :: else -> call(i, 1, AGREE2)
+        :: lowest(all & ~result[now[i]]) == i -> pc[i] = CHOOSE
+        :: else -> call(i, AGREE2)
         fi }
     :: d_step { alive(i) && pc[i] == CHOOSE ->
         if
-        :: at[i] == N -> call(i, 1, AGREE2)
-        :: at[i] < N && in(at[i], result[0]) && (who[at[i]] & 3) == WAITS -> owner[at[i]] = who[at[i]] / 4; pc[i] = CHOOSE_ROUND
+        :: at[i] == N -> call(i, AGREE2)
+        :: at[i] < N && in(at[i], result[now[i]]) && (who[at[i]] & 7) == WAITS -> owner[at[i]] = who[at[i]] / 8; pc[i] = CHOOSE_ROUND
         :: else -> at[i]++
         fi }
     :: d_step { alive(i) && pc[i] == CHOOSE_ROUND -> round[at[i]] = rounds[i]; at[i]++; pc[i] = CHOOSE }
-    :: atomic { alive(i) && pc[i] == AGREE2 && can_decide(1, 0, M(6)) ->
-        decide(1, 0);
-        got[i] = all & ~result[1] | chosen(i);
-        if :: M(5) -> got[i] = got[i] | (who[0] & 3) == WAITS | ((who[1] & 3) == WAITS) << 1 | ((who[2] & 3) == WAITS) << 2 :: else fi;
+    :: atomic { alive(i) && pc[i] == AGREE2 && can_decide(now[i], 0, M(6)) ->
+        decide(now[i], 0);
+        got[i] = all & ~result[now[i]] | chosen(i);
+        if :: M(5) -> got[i] = got[i] | (who[0] & 7) == WAITS | ((who[1] & 7) == WAITS) << 1 | ((who[2] & 7) == WAITS) << 2 :: else fi;
         assert(!list || list == got[i]);
         list = got[i]; got[i] = 0;
         take_back(i);
-        call(i, 0, AGREE3) }
-    :: atomic { alive(i) && pc[i] == AGREE3 && can_decide(0, 0, M(9)) -> decide(0, 0); pc[i] = AWAIT }
+        call(i, AGREE3) }
+    :: atomic { alive(i) && pc[i] == AGREE3 && can_decide(now[i], 0, M(9)) -> decide(now[i], 0); pc[i] = AWAIT }
+    :: atomic { alive(i) && pc[i] == AGREE4 && can_decide(now[i], 0, M(12)) -> decide(now[i], 0); pc[i] = AWAIT_IN }
     /* a PE, and a new process that is ready */
     :: d_step { alive(i) && pc[i] == AWAIT && all_in(i) ->
         for (k : 0 .. N - 1) { assert(!in(k, list & chosen(i)) || in(k, cleared) || has_died(i, k)) }
         k = 0;
-        call(i, 1, AGREE4) }
+        if
+        :: !net -> call(i, AGREE5)
+        :: net && in(i, fresh) -> hears[i] = all; pc[i] = AWAIT_IN
+        :: else -> hears[i] = hears[i] | (list & chosen(i)); call(i, AGREE4)
+        fi }
+    :: d_step { alive(i) && pc[i] == AWAIT_IN && all_are(i, IN) ->
+        assert(!in(i, fresh) || hears_it(0, i) && hears_it(1, i) && hears_it(2, i));
+        call(i, AGREE5) }
+    :: d_step { alive(i) && pc[i] == AWAIT_IN && leader(i) == i && (lets_on(i, 0) || lets_on(i, 1) || lets_on(i, 2)) ->
+        at[i] = (lets_on(i, 0) -> 0 : (lets_on(i, 1) -> 1 : 2));
+        who[at[i]] = word(owner[at[i]], IN) }
+    :: d_step { alive(i) && pc[i] == AWAIT_IN && leader(i) == NONE && !all_are(i, IN) && !M(13) -> vanish(i) }
     :: d_step { alive(i) && pc[i] == AWAIT && !all_in(i) && leader(i) == i && (lets_in(i, 0) || lets_in(i, 1) || lets_in(i, 2)) ->
         at[i] = (lets_in(i, 0) -> 0 : (lets_in(i, 1) -> 1 : 2));
         gift = gift | bit_of(i);
@@ -168,8 +191,8 @@ end:
         fi;
         if :: M(8) -> gift = gift & ~bit_of(i) :: else fi;
         pc[i] = (M(3) -> GIVE_OFF : AWAIT) }
-    :: atomic { alive(i) && pc[i] == AGREE4 && can_decide(1, 1, 0) ->
-        decide(1, 1);
+    :: atomic { alive(i) && pc[i] == AGREE5 && can_decide(now[i], 1, 0) ->
+        decide(now[i], 1);
         gift = gift & ~bit_of(i);
         pc[i] = RUN }
     /* a new process */
@@ -184,7 +207,7 @@ end:
     :: d_step { alive(i) && pc[i] == READ_OFF -> got[i] = off[i]; pc[i] = READ_SIZE }
     :: d_step { alive(i) && pc[i] == READ_SIZE ->
         assert(got[i] && got[i] == size[i] && in(got[i] - 1, gift));
-        got[i] = 0; rounds[i] = round[i];
+        got[i] = 0; rounds[i] = round[i]; now[i] = (net -> round[i] & 1 : 0);
         for (k : 0 .. N - 1) { watched[(i) * N + k] = owner[k] }
         k = 0;
         cleared = cleared | bit_of(i);
@@ -209,11 +232,12 @@ init {
     :: live = 3
     :: live = 6
     fi;
+    if :: net = 0 :: net = 1 fi;
     if :: deaths = 0 :: deaths = 1 :: deaths = 2 fi;
     if :: starts = 1 :: starts = 2 :: starts = 3 fi;
     atomic {
         for (p : 0 .. N - 1) {
-            inc[p] = 1; owner[p] = 1; pc[p] = RUN;
+            inc[p] = 1; owner[p] = 1; pc[p] = RUN; now[p] = 1;
             if
             :: in(p, live) -> knows[p] = all & ~live; watched[p * N] = 1; watched[p * N + 1] = 1; watched[p * N + 2] = 1
             :: else
