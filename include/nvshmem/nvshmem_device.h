@@ -25,14 +25,13 @@
 #define SHI_SELF_ANYWHERE 1
 namespace shi_device {
 #include "device/lib/amo.h"
-#include "device/lib/coll.h"
 #include "device/lib/many.h"
-#include "device/lib/strided.h"
 #include "device/lib/sync.h"
-#if SHI_RACE /* oshcc --race: calls of the library are reported */
+#if SHI_RACE /* oshcc --race: calls of the library are reported, also those that collectives and strided calls make */
 #include "device/lib/race.h"
-#define shi_quiet_sync(CTX, G, TEAM) (shi_quiet(CTX, G), shi_sync(CTX, G, TEAM))
 #endif
+#include "device/lib/coll.h"
+#include "device/lib/strided.h"
 #undef SHI_CTX_DEFAULT_
 #define SHI_CTX_DEFAULT_ ((shi_device::shmem_ctx_t)&shi_device::SHMEMG_DEFAULT_)
 

@@ -35,6 +35,23 @@ __global__ void wait_flag(int *at, uint64_t *sig)
     *at += 1;
 }
 
+__global__ void put_strided(int *at, const int *from, int pe)
+{
+    nvshmem_int_iput(at, from, 2, 1, 3, pe);
+}
+
+__global__ void broadcast(int *to, const int *from)
+{
+    nvshmemx_int_broadcast_block(NVSHMEM_TEAM_WORLD, to, from, 2, 0);
+}
+
+/* Each PE's source may change after the reduction. */
+__global__ void reduce(int *to, int *from)
+{
+    nvshmem_int_sum_reduce(NVSHMEM_TEAM_WORLD, to, from, 2);
+    from[1] = 7;
+}
+
 /* Kernels of two streams. */
 static void streams(void)
 {
@@ -93,10 +110,45 @@ static void host(void)
         nvshmem_int_put(x, &five, 1, 1);
 }
 
+/* An element of a strided put, and the store of a kernel of the target. */
+static void strided(void)
+{
+    if (me == 0)
+        put_strided<<<1, 1>>>(x, x + 8, 1);
+    cudaDeviceSynchronize();
+    if (mended)
+        nvshmem_barrier_all();
+    if (me == 1)
+        store<<<1, 1>>>(x + 4);
+    cudaDeviceSynchronize();
+}
+
+/* A put to what a collective of kernels reads next, and the read of what it has written. */
+static void collective(void (*kernel)(int *, int *))
+{
+    if (me == 1)
+        put<<<1, 1>>>(x, 0);
+    cudaDeviceSynchronize();
+    if (mended)
+        nvshmem_barrier_all();
+    kernel(x + 8, x);
+    store<<<1, 1>>>(x + 8);
+    cudaDeviceSynchronize();
+}
+static void broadcasts(void)
+{
+    collective([](int *to, int *from) { broadcast<<<1, 4>>>(to, from); });
+}
+static void reduces(void)
+{
+    collective([](int *to, int *from) { reduce<<<1, 1>>>(to, from); });
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
-} program[] = {{"streams", streams}, {"pes", pes}, {"fence", fence}, {"on_stream", on_stream}, {"host", host}};
+} program[] = {{"streams", streams}, {"pes", pes}, {"fence", fence}, {"on_stream", on_stream}, {"host", host},
+             {"strided", strided}, {"broadcasts", broadcasts}, {"reduces", reduces}};
 
 int main(int argc, char **argv)
 {

@@ -148,7 +148,12 @@ SHI_FN int shi_fold_fetch(shmem_ctx_t ctx, int g, const struct shi_fold *f, shi_
 SHI_FN int shi_fold_begin(shmem_ctx_t ctx, int g, struct shi_fold *f)
 {
     f->from = f->length = 0;
-    if (!shi_team_good(ctx, f->team) || shi_quiet_sync(ctx, g, f->team))
+    if (!shi_team_good(ctx, f->team))
+        return -1;
+#ifdef SHI_RACE_H /* a reduction does not order its own reads after what others do before it */
+    shi_race_reads(ctx, g, f->source, f->n * f->bytes, shi_member(f->team, f->team->me));
+#endif
+    if (shi_quiet_sync(ctx, g, f->team))
         return -1;
     f->far = shi_fold_fetch(ctx, g, f, f->n * f->bytes, 0);
     return 0;

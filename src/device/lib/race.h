@@ -72,6 +72,13 @@ SHI_FN void shi_race_get(shmem_ctx_t ctx, int g, void *dest, const void *source,
     shi_race_end();
 }
 
+/* The PE's own memory. */
+SHI_FN void shi_race_reads(shmem_ctx_t ctx, int g, const void *source, shi_u64 bytes, int me)
+{
+    shi_race_group_call(ctx, g, bytes ? SHI_RACE_GET : SHI_RACE_INSIDE, source, bytes, me, 0, 0);
+    shi_race_end();
+}
+
 SHI_FN shi_u64 shi_race_g(shmem_ctx_t ctx, const void *source, shi_u64 bytes, int pe)
 {
     shi_race_call(ctx, SHI_RACE_GET, source, bytes, pe, 0, 0);
