@@ -2,7 +2,7 @@
 # survive_kernels.sh - a PE dies while kernels of the others wait for it: the kernels end, and those that are launched after the agreement use a team
 # of the PEs that live.
 # Catches: a kernel's wait that does not end; a kernel's quiet that returns before its puts to PEs that live are complete; waits of later kernels that end
-# because of a failure that is acknowledged.
+# because of a failure that is acknowledged; shmemx_grow with a device heap that begins what it cannot end.
 #
 # Inside two fake hosts it runs one job: survive_kernels.sh PROGRAM KERNEL.
 if [ $# = 2 ]; then
@@ -118,6 +118,8 @@ int main(int argc, char **argv)
     uint64_t well = 1;
     int dead[4], n_dead = shmemx_agree(SHMEM_TEAM_WORLD, &well, dead, 4);
     shmem_team_t team;
+    if (shmemx_grow(0, &team) != -1 || team != SHMEM_TEAM_INVALID)
+        return 8;
     if (n_dead != 1 || dead[0] != victim || shmemx_team_shrink(SHMEM_TEAM_WORLD, &team) || shmemx_ack_failed() != 1)
         return 5;
     void *t = shmemx_device_team(team), *teams[] = {&t};
@@ -146,7 +148,7 @@ END_OF_FILE
 OSHCC="$OSHCC -I$top_srcdir/src" compile_ways k
 
 is_right() { # DESCRIPTION, how many PEs are left
-    [ "$(grep -c '^right' "$work/log")" = "$2" ] && ! grep -q '^wrong' "$work/log"
+    [ "$(grep -c '^right' "$work/log")" = "$2" ] && ! grep -q '^wrong' "$work/log" && [ "$(grep -c 'shmemx_grow: new PEs cannot join' "$work/log")" = "$2" ]
     ok $? "$1" "$work/log"
 }
 
