@@ -38,6 +38,7 @@ static pthread_mutex_t clocks = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t submitting = PTHREAD_MUTEX_INITIALIZER;
 static struct race_thread *submitter;
 static struct race_clock *ended;
+char race_queue_ended;
 
 RACE_API void fulmar_race_submit(int begins);
 void fulmar_race_submit(int begins)
@@ -59,6 +60,7 @@ void race_kernel_now(void **clock)
     struct race_thread *u = race_self();
     if (!u || !race_running)
         return;
+    race_sync_take_from(u, race_sync_local(&race_queue_ended)); /* of calls that have ended since the launch was called, too */
     pthread_mutex_lock(&clocks);
     *clock = *clock ? *clock : new_clock(NULL);
     race_sync_give_to(u, *clock);

@@ -47,6 +47,9 @@ void race_kernel_look(struct race_group_of_items *g, uint32_t item);
 /* Is the address this PE's or a peer's symmetric memory? */
 int race_kernel_symmetric(uint64_t addr);
 
+/* The object of the clock of calls on the queue (shmemx_*_on_queue) that have ended. A thread that submits a kernel is after them. */
+extern RACE_HIDDEN char race_queue_ended;
+
 /* The functions of ze_cpu/race.h's table. */
 struct zc_race_access;
 void race_kernel_now(void **clock);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "race/clock.h"
+#include "race/kernel.h"
 #include "race/sync.h"
 #include "race/wrap.h"
 
@@ -28,12 +29,12 @@ struct call {
     struct race_clock *after;
 };
 
-static char used, ended; /* a call was entered; the object of the clock of calls that have ended */
+static char used; /* a call was entered */
 
 static void take_ended(void)
 {
     if (race_self() && __atomic_load_n(&used, __ATOMIC_RELAXED))
-        race_sync_take_from(race_self(), race_sync_local(&ended));
+        race_sync_take_from(race_self(), race_sync_local(&race_queue_ended));
 }
 
 static void run(void *p)
@@ -47,7 +48,7 @@ static void run(void *p)
     c->run(c);
     race_on_behalf = (struct race_on_behalf){0};
     if (u)
-        race_sync_give_to(u, race_sync_local(&ended));
+        race_sync_give_to(u, race_sync_local(&race_queue_ended));
     free(c->after);
     free(c);
 }
