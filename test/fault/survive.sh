@@ -34,9 +34,9 @@ ok $? "$killed PEs die in $seed jobs" "$dir/wrong"
 # Catches: a lock that a dead PE holds, and that no other PE gets. The step is under_lock.
 STEP=4 killed=0
 export STEP
-while [ $killed -lt 10 ]; do
-    kills 3 1 2000 1000
-    kills 4 2 2000 1000
+while [ $killed -lt 30 ]; do
+    kills 3 1 2000 20000
+    kills 4 2 2000 20000
 done
 unset STEP
 [ ! -s "$dir/wrong" ]
