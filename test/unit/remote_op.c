@@ -62,8 +62,9 @@ void shi_stream_fail(int pe, int err)
     exit(1);
 }
 
-void shi_stream_end_later(struct shi_net_req *req)
+void shi_stream_end_later(struct shi_net_req *req, struct shi_lane *l)
 {
+    (void)l;
     printf("Bail out! PE %d\n", req->pe);
     exit(1);
 }
