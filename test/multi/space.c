@@ -231,13 +231,23 @@ static void random_steps(void)
     shmem_barrier_all();
 }
 
+/* Each PE with each other one. */
+static void meet_all(void)
+{
+    static int word;
+    for (int pe = 0; pe < n_pes; pe++)
+        shmem_int_atomic_fetch(&word, pe);
+    shmem_barrier_all();
+}
+
 /* Catches: a space whose memory is another's, on another node too; contents that change when other spaces come and go; a place or a handle
  * that is used twice; an end that leaves mappings, pages or descriptors. */
 static void test_random(void)
 {
     long kib, kib_after;
     shmemg_free(shmemg_malloc(64)); /* the device heap is there now, and stays */
-    random_steps();                 /* and so are the network's connections */
+    random_steps();
+    meet_all(); /* the network's connections are there, too */
     int files = count_files(), maps = count_maps(&kib);
     random_steps();
     int maps_after = count_maps(&kib_after);
