@@ -66,10 +66,11 @@ job_by_id() { # SHMEM_TRANSPORT
     cat "$dir"/pe? >"$dir/log"
     [ "$(grep -c '^right: 4 PEs, [1-9]' "$dir/log")" = 4 ] || { echo "$1, seed $seed:"; cat "$dir/log"; } >>"$dir/wrong"
 }
-REPLACE_ID=$dir/id REPLACE_BESIDE="REPLACE_BESIDE= $program 1 1 1 1 >$dir/beside 2>&1"
+REPLACE_ID=$dir/id REPLACE_BESIDE="REPLACE_BESIDE= $program 1 1 1 1 >$dir/beside 2>&1; REPLACE_BESIDE= REPLACE_PES=5 $program 1 1 1 1 >$dir/fifth 2>&1"
 export REPLACE_BESIDE
 job_by_id auto
 grep -q 'another process is PE 0' "$dir/beside" || { echo "beside PE 0:"; cat "$dir/beside"; } >>"$dir/wrong"
+grep -q 'is PE 0 of 5, and the job has 4 PEs' "$dir/fifth" || { echo "PE 0 of 5:"; cat "$dir/fifth"; } >>"$dir/wrong"
 unset REPLACE_BESIDE
 REPLACE_ID=file=$dir/file
 job_by_id ofi
