@@ -56,11 +56,11 @@ enum { SHMEMX_ERR_PE_FAILED = 101, SHMEMX_ERR_REVOKED = 102 };
  * shmemx_team_shrink: collective over the members that live: a team of them, in the same order. If one dies meanwhile, it may be a member of the new team,
  * which then has failed. 0 and *new_team, or another value and SHMEM_TEAM_INVALID, the same at all that return.
  *
- * shmemx_grow: processes that the launcher has started in place of PEs that have died (oshrun --replace) become PEs with the same numbers. Collective over all
+ * shmemx_grow: processes that are started in place of PEs that have died, by oshrun --replace or by the unique id, become PEs with the same numbers. Collective over all
  * PEs that live; it waits for such a process for each PE that has failed, for at most wait_ms milliseconds (negative: without limit), and takes in those
  * that have come. *new_team: all PEs that live then, in the order of their numbers; what shmemx_team_shrink says of a PE that dies meanwhile holds here.
- * Returns how many PEs are new, or -1 and SHMEM_TEAM_INVALID, the same at all that return. It works on one node, without SHMEM_TRANSPORT=ofi, device heap, and
- * memory or spaces that were added. At the call no other thread of the PE is in a call, no lock is held, and all requests, calls of procedures and nonblocking
+ * Returns how many PEs are new, or -1 and SHMEM_TEAM_INVALID, the same at all that return. It works on one node, also with SHMEM_TRANSPORT=ofi, without device heap
+ * and without memory or spaces that were added. At the call no other thread of the PE is in a call, no lock is held, and all requests, calls of procedures and nonblocking
  * collectives with the dead PEs are complete.
  * In a new process shmem_init waits until the others have called shmemx_grow. It then has the blocks of the symmetric heap that they have, at the same
  * addresses, all bytes 0; its static data is as at the start of a program. It calls shmemx_grow as its first collective, which returns the team and 0 at once. For all

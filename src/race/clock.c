@@ -55,6 +55,17 @@ void race_clock_deliver(struct race_clock *c, unsigned stream, unsigned target, 
         *d = epoch, c->inside = 0;
 }
 
+void race_clock_all_of(struct race_thread *u, unsigned pe)
+{
+    for (unsigned k = 0; k < *race_dim.rows; k++) {
+        unsigned id = k << race_dim.bits | pe;
+        *race_t(u->clock, id) = *race_q(u->clock, id) = *race_f(u->clock, id) = *race_l(u->clock, id) = UINT32_MAX;
+        for (unsigned target = 0; target < race_dim.pes; target++)
+            race_d(u->clock, id)[target] = UINT32_MAX;
+    }
+    race_clock_changed(u);
+}
+
 int race_clock_has(const struct race_clock *c, unsigned stream, uint32_t epoch)
 {
     const struct race_exact *exact = exact_of(c);

@@ -44,6 +44,9 @@ int race_clock_tick(struct race_thread *u);
 /* Row k is in use from now on. */
 void race_clock_use(unsigned k);
 
+/* All that the PE, which does nothing more, has done is before what the thread does later. */
+void race_clock_all_of(struct race_thread *u, unsigned pe);
+
 /* of |= from. 1: it has changed. */
 int race_clock_join(struct race_clock *of, const struct race_clock *from);
 /* D[stream][target] of the clock is at least epoch. */

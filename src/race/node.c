@@ -6,6 +6,7 @@
 #include <link.h>
 #include <pshmem.h>
 #include <sched.h>
+#include <shmemx.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -156,6 +157,10 @@ void race_node_up(void)
     struct race_node *n = &race_node;
     n->me = pshmem_my_pe();
     n->pes = pshmem_n_pes();
+    if (pshmemx_is_new()) {
+        fprintf(stderr, "fulmar race: PE %d: a program compiled with --race takes in no new processes in place of PEs that have died\n", n->me);
+        pshmem_global_exit(1);
+    }
     dl_iterate_phdr(find_statics, NULL);
     n->segments = RACE_STATICS + 1;
     struct where {

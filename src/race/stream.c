@@ -273,3 +273,13 @@ void race_group_take_nb(struct race_thread *u, const struct race_group *g, int r
 {
     take_all(u, g, root, g->begun, 3);
 }
+
+void race_group_give_agreed(struct race_thread *u, struct race_group *g)
+{
+    give(u, g, -1, g->agreed, 4);
+}
+
+void race_group_take_agreed(struct race_thread *u, struct race_group *g)
+{
+    take_all(u, g, -1, g->agreed++, 4);
+}

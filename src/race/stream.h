@@ -41,6 +41,7 @@ struct race_group {
     uint64_t id;
     uint32_t turn; /* collectives on it until now; members count alike */
     uint32_t begun; /* the same of nonblocking ones */
+    uint32_t agreed; /* the same of agreements: those that live have called the same ones, whichever collectives have failed */
     uint32_t splits;
     int n;
     int pe[];
@@ -61,5 +62,9 @@ void race_group_take(struct race_thread *u, struct race_group *g, int root);
 /* The same of a nonblocking one; g as it was after the call that begins it. */
 void race_group_give_nb(struct race_thread *u, struct race_group *g, int root);
 void race_group_take_nb(struct race_thread *u, const struct race_group *g, int root);
+
+/* The same of an agreement. */
+void race_group_give_agreed(struct race_thread *u, struct race_group *g);
+void race_group_take_agreed(struct race_thread *u, struct race_group *g);
 
 #endif
