@@ -33,8 +33,9 @@ done
 ok $? "$killed PEs die in $seed jobs started by a unique id" "$dir/wrong"
 : >"$dir/wrong"
 
+# Catches: a launcher that ends the job some time after the death. The job goes on for long enough.
 if command -v mpirun >/dev/null; then
-    timeout 60 "$hosts" in h1 mpirun --enable-recovery -x SHMEM_FAULTS -x SHMEM_SYMMETRIC_SIZE --host h1:2,h2:2 -n 4 "$program" 7 1 40000 60 >"$dir/log" 2>&1
+    timeout 60 "$hosts" in h1 mpirun --enable-recovery -x SHMEM_FAULTS -x SHMEM_SYMMETRIC_SIZE --host h1:2,h2:2 -n 4 "$program" 7 1 40000 4000 >"$dir/log" 2>&1
     check "mpirun: status $?" 3
     [ ! -s "$dir/wrong" ]
     ok $? "one of 4 PEs started by mpirun dies" "$dir/wrong"
@@ -49,7 +50,7 @@ if ! why=$("$slurm" can); then
 elif "$slurm" up >"$dir/log" 2>&1 && export SLURM_CONF="$FAKE_HOSTS/slurm.conf" && ! "$hosts" in h1 srun --mpi=list 2>&1 | grep -q pmix; then
     skip "a PE started by srun dies" "$(srun --version) has no plugin for PMIx"
 else
-    timeout 60 "$hosts" in h1 srun --no-kill --kill-on-bad-exit=0 --mpi=pmix --nodes=2 --ntasks-per-node=2 "$program" 7 1 40000 60 >"$dir/log" 2>&1
+    timeout 60 "$hosts" in h1 srun --no-kill --kill-on-bad-exit=0 --mpi=pmix --nodes=2 --ntasks-per-node=2 "$program" 7 1 40000 4000 >"$dir/log" 2>&1
     check "srun: status $?" 3
     [ ! -s "$dir/wrong" ]
     ok $? "one of 4 PEs started by srun dies" "$dir/wrong"

@@ -47,8 +47,8 @@ struct shi_boot_ops {
     int (*lookup)(int pe, const char *key, void *data, size_t bytes);
     /* Barrier over all PEs; what they published before it is available locally after it. 0 or -errno. */
     int (*fence)(void);
-    /* At the end of shmem_init: if the launcher lets others go on when a PE dies, a barrier, from which on it does so. NULL: it does not.
-     * survives: SHMEM_FAULTS=continue. */
+    /* At the end of shmem_init. survives: SHMEM_FAULTS=continue; from now on the launcher lets others go on when a PE dies, after a barrier, or has
+     * nothing to do with the job. NULL: it ends the job. */
     int (*started)(int survives);
     /* 1: the launcher has closed the connection, as after another library's finalize. NULL: never. */
     int (*is_gone)(void);

@@ -22,6 +22,7 @@ enum {
 
 static pmix_proc_t self;
 static bool survive; /* the launcher lets others go on when a PE dies */
+static bool has_left;
 static bool before_others; /* PMIx was not initialised when this module initialised it */
 
 /* Replaces libpmix's function for the whole process, and returns false while only this module has initialised PMIx. Open MPI 5
@@ -107,15 +108,10 @@ static int fence(void)
     return fence_with(PMIX_COLLECT_DATA);
 }
 
-static int started(int survives)
-{
-    (void)survives; /* oshrun decides, and sets SHMEM_FAULTS */
-    return survive ? fence_with(SHI_SURVIVE_NAME) : 0;
-}
-
 static void abort_job(int status)
 {
-    PMIx_Abort(status, "", NULL, 0);
+    if (!has_left)
+        PMIx_Abort(status, "", NULL, 0);
 }
 
 /* libpmix waits for the server's answer for 2 s at most (from version 6 on: 10 s) and then leaves without one. A server on a busy
@@ -124,12 +120,24 @@ static void abort_job(int status)
 static void down(void)
 {
     struct timespec begin, end;
-
+    if (has_left)
+        return;
+    has_left = true;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     PMIx_Finalize(NULL, 0);
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (end.tv_sec - begin.tv_sec > 1)
         sleep(LATE_SERVER_S);
+}
+
+/* Other servers than oshrun's end the job when a process is gone that has not left them, as Slurm's does whatever srun's options are: so it leaves here. */
+static int started(int survives)
+{
+    if (survive)
+        return fence_with(SHI_SURVIVE_NAME);
+    if (survives)
+        down();
+    return 0;
 }
 
 static const struct shi_boot_ops ops = {"pmix", publish, lookup, fence, started, NULL, abort_job, down};
@@ -283,6 +291,7 @@ static pmix_status_t init_quietly(void)
     struct shi_fds before;
     shi_fds_note(&before);
     pmix_status_t rc = PMIx_Init(&self, NULL, 0);
+    has_left = false;
     shi_fds_close_on_exec(&before);
     if (fd >= 0) {
         unsetenv("PMIX_OUTPUT_STDERR_FD");
