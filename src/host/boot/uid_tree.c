@@ -484,7 +484,7 @@ void shi_uid_tree_down(int goes_on)
     s.leave = !s.open;
     wake();
     pthread_mutex_unlock(&lock);
-    if (goes_on && s.t.seat == 0)
+    if (s.open)
         return;
     pthread_join(s.thread, NULL);
     tidy();

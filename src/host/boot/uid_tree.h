@@ -32,7 +32,7 @@ struct shi_uid_tree {
     struct shi_uid_own own; /* the id, for its secret; the sockets that listen, which the tree takes over */
     struct shi_uid_link up; /* to the parent; the tree takes it over. Seat 0: closed */
     int survives;           /* the job goes on when a PE dies */
-    int is_new;             /* the job has started long ago; there is no tree for this process */
+    int is_new;             /* the job has started already; this process is not in the tree */
 };
 
 /* Start the thread. 0, or -errno after one line. Pair: shi_uid_tree_down. */

@@ -19,20 +19,24 @@ static int drop(enum reason why)
     return first;
 }
 
-/* Is the message of a process that has died, and whose number another one has? Such a message may be under way for long. */
-static int is_late(const struct head *h)
+/* Which process with the sender's number sends now; 0 is the first one. */
+static unsigned life_of(const struct head *h)
 {
-    unsigned life = h->pe < (uint32_t)shi_stream_net.n_pes ? shi_stream_net.peer_rx[h->pe].life : 0;
-    while (life > 0)
-        if (h->tag == message_tag(h, --life, shi_stream_net.me))
-            return 1;
-    return 0;
+    return h->pe < (uint32_t)shi_stream_net.n_pes ? shi_stream_net.peer_rx[h->pe].life : 0;
 }
 
-static int is_right(const struct head *h)
+static int is_right(const struct head *h, unsigned life)
 {
-    unsigned life = h->pe < (uint32_t)shi_stream_net.n_pes ? shi_stream_net.peer_rx[h->pe].life : 0;
     return h->tag == message_tag(h, life, shi_stream_net.me);
+}
+
+/* Is the message from an earlier process with the sender's number, which has died? Such a message may be under way for long. */
+static int is_late(const struct head *h)
+{
+    for (unsigned life = life_of(h); life > 0;)
+        if (is_right(h, --life))
+            return 1;
+    return 0;
 }
 
 int shi_admit(const void *msg, size_t bytes)
@@ -48,7 +52,7 @@ int shi_admit(const void *msg, size_t bytes)
     } else if (h->job != shi_auth_job()) {
         if (drop(OTHER_JOB))
             shi_log_error("network: dropped a message of another job (id %08x, this job is %08x)", h->job, shi_auth_job());
-    } else if (!is_right(h)) {
+    } else if (!is_right(h, life_of(h))) {
         if (!is_late(h) && drop(WRONG_TAG))
             shi_log_error("network: dropped a message whose tag is wrong: it claims to be of PE %u, but does not come from "
                           "this job, or was changed", h->pe);
